@@ -6,12 +6,17 @@ import { announceEvent } from '../kube/events/events.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Activity, mapActivities } from './map-activities.ts';
 
-export function announcementActivities({ kube, log, now }: Pick<Dependencies, 'kube' | 'log' | 'now'>): Pick<Activities, 'announce'> {
+export function announcementActivities({
+  kube,
+  log,
+  now,
+}: Pick<Dependencies, 'kube' | 'log' | 'now'>): Pick<Activities, 'announce'> {
   return {
     /** In order. A failed write does not keep the others back; afterwards all are tried again. */
     async announce({ events }) {
       const failed: unknown[] = [];
-      for (const event of events) await announceEvent(kube, event, now(), log).catch((error: unknown) => failed.push(error));
+      for (const event of events)
+        await announceEvent(kube, event, now(), log).catch((error: unknown) => failed.push(error));
       if (failed.length > 0) throw failed[0];
     },
   };
@@ -34,7 +39,8 @@ export function withAnnouncements(activities: Activities, log: Pick<Dependencies
       try {
         return await activities.announce({ events });
       } catch (error) {
-        if (count === tries) return log.warn({ error, events: events.map(({ reason }) => reason) }, 'Events could not be written');
+        if (count === tries)
+          return log.warn({ error, events: events.map(({ reason }) => reason) }, 'Events could not be written');
       }
       await sleep(pauseMs * 2 ** (count - 1), undefined, { ref: false });
     }

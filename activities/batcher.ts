@@ -5,7 +5,9 @@ import DataLoader from 'dataloader';
 const batchSizeLimit = 100;
 
 /** Turns a call for many items into a call for one; never more than one call is in flight. Answers come in the order of the items. */
-export function createBatcher<Item, Answer>(callForMany: (items: readonly Item[]) => Promise<readonly Answer[]>): (item: Item) => Promise<Answer> {
+export function createBatcher<Item, Answer>(
+  callForMany: (items: readonly Item[]) => Promise<readonly Answer[]>,
+): (item: Item) => Promise<Answer> {
   let underWay: Promise<unknown> = Promise.resolve();
   let queue: Promise<unknown> = Promise.resolve();
   const loader = new DataLoader<Item, Answer>(

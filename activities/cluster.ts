@@ -9,7 +9,12 @@ import { nodeView } from '../kube/nodes/nodes.ts';
 import { pagesOf } from '../kube/client/requests.ts';
 import type { Dependencies } from './dependencies.ts';
 
-export function clusterActivities({ kube, namespace, settings, now }: Dependencies): Pick<Activities, 'observeCluster' | 'storePause'> {
+export function clusterActivities({
+  kube,
+  namespace,
+  settings,
+  now,
+}: Dependencies): Pick<Activities, 'observeCluster' | 'storePause'> {
   const { taint } = settings.quarantine;
 
   function reservationOf(node: V1Node): Reservation[] {
@@ -17,13 +22,22 @@ export function clusterActivities({ kube, namespace, settings, now }: Dependenci
     if (!found?.ours) return [];
     const { incident = `node/${name}` } = found;
     const tested = node.metadata?.annotations?.[annotations.quarantinePreflight];
-    return [{ nodeUid: uid, node: name, incident, since: timeIn(incident) ?? now(), ...(tested !== undefined && { preflight: { namespace: tested } }) }];
+    return [
+      {
+        nodeUid: uid,
+        node: name,
+        incident,
+        since: timeIn(incident) ?? now(),
+        ...(tested !== undefined && { preflight: { namespace: tested } }),
+      },
+    ];
   }
 
   return {
     async observeCluster() {
       const out: Reservation[] = [];
-      for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'count the nodes that are out')) out.push(...page.flatMap(reservationOf));
+      for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'count the nodes that are out'))
+        out.push(...page.flatMap(reservationOf));
       const pause = await readPause(kube, namespace);
       return { out, ...(pause && { pause }) };
     },

@@ -23,22 +23,36 @@ const signalMs = 5000;
 
 type Incidents = Pick<Activities, 'findRecoveries' | 'lookAtRecovery' | 'notifyWaiting'>;
 
-export function incidentActivities({ settings, temporal, now, log }: Pick<Dependencies, 'settings' | 'temporal' | 'now' | 'log'>): Incidents {
+export function incidentActivities({
+  settings,
+  temporal,
+  now,
+  log,
+}: Pick<Dependencies, 'settings' | 'temporal' | 'now' | 'log'>): Incidents {
   return {
     findRecoveries: async ({ job }) => {
       const found: WorkflowExecutionInfo[] = [];
-      for await (const execution of temporal().workflow.list({ query: recoveriesQuery(job, now() - settings.recovery.budget.window) })) found.push(execution);
+      for await (const execution of temporal().workflow.list({
+        query: recoveriesQuery(job, now() - settings.recovery.budget.window),
+      }))
+        found.push(execution);
       const open = found.find((each) => each.status.name === 'RUNNING');
-      return { usage: found.filter((each) => outcomeOf(each) !== 'refused').map(budgetEntryOf), ...(open && { open: open.workflowId }) };
+      return {
+        usage: found.filter((each) => outcomeOf(each) !== 'refused').map(budgetEntryOf),
+        ...(open && { open: open.workflowId }),
+      };
     },
     lookAtRecovery: ({ incident }) => lookAtRecovery(temporal(), incident),
     notifyWaiting: async ({ workflowIds }) => {
       await inParallel(workflowIds, async (workflowId) => {
         try {
-          await temporal().withDeadline(now() + signalMs, () => temporal().workflow.getHandle(workflowId).signal(signals.recheck));
+          await temporal().withDeadline(now() + signalMs, () =>
+            temporal().workflow.getHandle(workflowId).signal(signals.recheck),
+          );
         } catch (error) {
           // A closed workflow needs no notification; one that cannot be notified asks again by itself.
-          if (!(error instanceof WorkflowNotFoundError)) log.warn({ workflowId, error }, 'could not notify that a reservation may be available');
+          if (!(error instanceof WorkflowNotFoundError))
+            log.warn({ workflowId, error }, 'could not notify that a reservation may be available');
         }
       });
     },
@@ -54,7 +68,8 @@ const recoveriesQuery = (job: JobRef, since: number): string =>
   ].join(' AND ');
 
 /** A refused recovery has begun no stop. */
-const outcomeOf = ({ typedSearchAttributes }: WorkflowExecutionInfo): string | undefined => typedSearchAttributes.get(outcomeKey);
+const outcomeOf = ({ typedSearchAttributes }: WorkflowExecutionInfo): string | undefined =>
+  typedSearchAttributes.get(outcomeKey);
 
 const budgetEntryOf = ({ workflowId, startTime, closeTime }: WorkflowExecutionInfo): BudgetEntry => ({
   incident: workflowId,
@@ -81,10 +96,16 @@ async function lookAtRecovery(client: Client, incident: string): ReturnType<Inci
 
 /** Temporal retries a failed workflow task without end: a defect, a payload that is too large, code that takes another path. */
 const stuckness = (attempt: number): { stuck?: string } =>
-  attempt > mostTaskAttempts ? { stuck: `its workflow task failed ${attempt - 1} times in a row: the worker's log says why` } : {};
+  attempt > mostTaskAttempts
+    ? { stuck: `its workflow task failed ${attempt - 1} times in a row: the worker's log says why` }
+    : {};
 
 /** As far as is known it took no fault into account, so all of them stay with the job; whether it began a stop is unknown. */
-const closed = (incident: string, outcome: Outcome, because: string): Awaited<ReturnType<Incidents['lookAtRecovery']>> => ({
+const closed = (
+  incident: string,
+  outcome: Outcome,
+  because: string,
+): Awaited<ReturnType<Incidents['lookAtRecovery']>> => ({
   kind: 'closed',
   report: { incident, outcome, because, stops: 0, faults: [] },
 });

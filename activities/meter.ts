@@ -38,7 +38,8 @@ const observers = (meter: Meter): Observers => ({
   reserveQuarantine: ({ granted }) => void (granted || meter.held('quarantine')),
   quarantineNode: ({ taint }) => meter.quarantined(taint),
   releaseNode: ({ kind }) => void (kind === 'released' && meter.released()),
-  stopAttempt: (result, { by }) => meter.stopped(by, result.kind, 'forced' in result ? (result.forced ?? []).length : 0),
+  stopAttempt: (result, { by }) =>
+    meter.stopped(by, result.kind, 'forced' in result ? (result.forced ?? []).length : 0),
   lookAtRecovery: (seen) => void (seen.kind === 'running' && seen.stuck !== undefined && meter.stuck()),
   recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome)),
 });
@@ -72,7 +73,10 @@ export function metered(activities: Activities, meter: Meter, log: Logger): Acti
 /** The calling workflow, and the incident it is about: a recovery is its own incident. */
 function subjectOf(request: unknown): { readonly workflow: string; readonly incident?: string } {
   const workflow = activityInfo().workflowExecution?.workflowId ?? '';
-  const named = typeof request === 'object' && request !== null && 'incident' in request && typeof request.incident === 'string' ? request.incident : undefined;
+  const named =
+    typeof request === 'object' && request !== null && 'incident' in request && typeof request.incident === 'string'
+      ? request.incident
+      : undefined;
   const incident = named ?? (workflow.startsWith('recovery/') ? workflow : undefined);
   return { workflow, ...(incident !== undefined && { incident }) };
 }

@@ -37,7 +37,10 @@ async function askWorkflow(temporal: Dependencies['temporal']): Promise<Operator
     return phase === 'counting' ? 'unknown' : undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'unknown';
-    throw new KcoverError('temporal.unreachable', `ask whether kcover is paused: ${error instanceof Error ? error.message : 'unknown failure'}`);
+    throw new KcoverError(
+      'temporal.unreachable',
+      `ask whether kcover is paused: ${error instanceof Error ? error.message : 'unknown failure'}`,
+    );
   }
 }
 
@@ -45,7 +48,10 @@ async function askWorkflow(temporal: Dependencies['temporal']): Promise<Operator
 const jobAnswerMs = 5000;
 
 /** Only the job's workflow holds the pause, and it notifies the recovery too. If it is gone, or does not answer in time, the job counts as not paused. */
-export async function pauseOfJob({ temporal, now }: Pick<Dependencies, 'temporal' | 'now'>, job: JobRef): Promise<OperatorRequest | undefined> {
+export async function pauseOfJob(
+  { temporal, now }: Pick<Dependencies, 'temporal' | 'now'>,
+  job: JobRef,
+): Promise<OperatorRequest | undefined> {
   const handle = temporal().workflow.getHandle(jobWorkflowId(job));
   try {
     return await temporal().withDeadline(now() + jobAnswerMs, async () => {

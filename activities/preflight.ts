@@ -13,8 +13,14 @@ import { signalFaults } from './job/fault-signal.ts';
 
 type PreflightActivities = Pick<Activities, 'notifyNodes' | 'observeWorkload' | 'noteVerdict'>;
 
-export function preflightActivities({ kube, settings, temporal, log }: Pick<Dependencies, 'kube' | 'settings' | 'temporal' | 'log'>): PreflightActivities {
-  const notify = async (fault: Fault) => signalFaults(temporal(), nodeStart(fault.node ?? '', settings.temporal.taskQueue), [fault]);
+export function preflightActivities({
+  kube,
+  settings,
+  temporal,
+  log,
+}: Pick<Dependencies, 'kube' | 'settings' | 'temporal' | 'log'>): PreflightActivities {
+  const notify = async (fault: Fault) =>
+    signalFaults(temporal(), nodeStart(fault.node ?? '', settings.temporal.taskQueue), [fault]);
 
   async function observe(workload: Workload): ReturnType<PreflightActivities['observeWorkload']> {
     if (workload.job === undefined) {
@@ -24,7 +30,9 @@ export function preflightActivities({ kube, settings, temporal, log }: Pick<Depe
     }
     const job = await readJob(kube, await topJob(kube, workload.job), settings.quarantine.taint);
     if (job === undefined) return { kind: 'gone', because: 'the job object is gone' };
-    return job.finished ? { kind: 'finished', because: `the job ${job.finished.as}: ${job.finished.because}` } : { kind: 'there', optedIn: job.optedIn };
+    return job.finished
+      ? { kind: 'finished', because: `the job ${job.finished.as}: ${job.finished.because}` }
+      : { kind: 'there', optedIn: job.optedIn };
   }
 
   return {
@@ -42,11 +50,16 @@ export function preflightActivities({ kube, settings, temporal, log }: Pick<Depe
         ),
       );
       const [first, ...others] = refused.flat();
-      return first ? { unnotified: [first, ...others].map(({ id }) => id), because: first.because } : { unnotified: [] };
+      return first
+        ? { unnotified: [first, ...others].map(({ id }) => id), because: first.because }
+        : { unnotified: [] };
     },
     observeWorkload: ({ workload }) => observe(workload),
     // In observe mode, write nothing.
-    noteVerdict: async ({ job, note }) => (settings.mode === 'observe' ? undefined : annotateJob(kube, job, { [annotations.preflight]: JSON.stringify(note) })),
+    noteVerdict: async ({ job, note }) =>
+      settings.mode === 'observe'
+        ? undefined
+        : annotateJob(kube, job, { [annotations.preflight]: JSON.stringify(note) }),
   };
 }
 

@@ -31,7 +31,10 @@ export function directoryRecords(directory: string): RecordStore {
         await rename(draft, path);
         return path;
       } catch (error) {
-        throw new KcoverError('records.unwritable', `write ${path}: ${error instanceof Error ? error.message : 'unknown failure'}`);
+        throw new KcoverError(
+          'records.unwritable',
+          `write ${path}: ${error instanceof Error ? error.message : 'unknown failure'}`,
+        );
       }
     },
   };

@@ -28,7 +28,11 @@ function asError(error: unknown, path: string): KcoverError {
   if (error instanceof KcoverError) return error;
   const code = systemErrorCode(error) ?? 'unknown error';
   if (code === 'ENOENT')
-    return new KcoverError('not-found', path, { what: 'the node has no such file', remedy: 'check hostRoot and what is mounted there', cause: error });
+    return new KcoverError('not-found', path, {
+      what: 'the node has no such file',
+      remedy: 'check hostRoot and what is mounted there',
+      cause: error,
+    });
   const because: Record<string, string> = {
     ELOOP: 'a component is a link',
     ENOTDIR: 'a component is a link or not a directory',
@@ -47,12 +51,17 @@ const refused = (path: string, because: string, cause?: unknown): KcoverError =>
 
 function namesOf(path: string): string[] {
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
-  if (names.some((name) => name === '..' || name.includes('\0'))) throw refused(path, 'it is not a path below the host root');
+  if (names.some((name) => name === '..' || name.includes('\0')))
+    throw refused(path, 'it is not a path below the host root');
   return names;
 }
 
 /** Opens every directory on the way and hands the last one to `use`. */
-async function inDirectory<T>(hostRoot: string, names: readonly string[], use: (directory: FileHandle) => Promise<T>): Promise<T> {
+async function inDirectory<T>(
+  hostRoot: string,
+  names: readonly string[],
+  use: (directory: FileHandle) => Promise<T>,
+): Promise<T> {
   let directory = await open(hostRoot, O_RDONLY | O_DIRECTORY);
   try {
     for (const name of names) {
@@ -66,12 +75,18 @@ async function inDirectory<T>(hostRoot: string, names: readonly string[], use: (
   }
 }
 
-async function openEntry(directory: FileHandle, name: string, path: string, { device = false }: OpenOptions): Promise<FileHandle> {
+async function openEntry(
+  directory: FileHandle,
+  name: string,
+  path: string,
+  { device = false }: OpenOptions,
+): Promise<FileHandle> {
   const looked = await open(within(directory, name), O_PATH | O_NOFOLLOW);
   try {
     const stat = await looked.stat();
     if (stat.isSymbolicLink()) throw refused(path, 'it is a link');
-    if (!stat.isFile() && !(device && stat.isCharacterDevice())) throw refused(path, `it is not a regular file${device ? ' or character device' : ''}`);
+    if (!stat.isFile() && !(device && stat.isCharacterDevice()))
+      throw refused(path, `it is not a regular file${device ? ' or character device' : ''}`);
     return await open(`/proc/self/fd/${looked.fd}`, O_RDONLY | O_NONBLOCK);
   } finally {
     await looked.close();
@@ -134,14 +149,20 @@ export async function readHostLink(hostRoot: string, path: string, below: string
   }
 }
 
-function targetNames(shown: string, from: readonly string[], target: string, below: readonly string[]): readonly string[] {
+function targetNames(
+  shown: string,
+  from: readonly string[],
+  target: string,
+  below: readonly string[],
+): readonly string[] {
   const names = target.startsWith('/') ? [] : [...from];
   for (const name of target.split('/')) {
     if (name === '..') names.pop();
     else if (name !== '' && name !== '.') names.push(name);
     if (names.length === 0) throw refused(shown, 'it is a link that does not stay below the host root');
   }
-  if (names.length <= below.length || below.some((name, at) => names[at] !== name)) throw refused(shown, `it is a link to a place outside /${below.join('/')}`);
+  if (names.length <= below.length || below.some((name, at) => names[at] !== name))
+    throw refused(shown, `it is a link to a place outside /${below.join('/')}`);
   return names;
 }
 
@@ -174,7 +195,12 @@ async function listEntries(directory: FileHandle, most: number, wanted: NameFilt
 }
 
 /** At most `most` entries with wanted names of a directory below `hostRoot`; others are only counted. Throws `not-found` or `refused`. */
-export async function listHostDirectory(hostRoot: string, path: string, most: number, wanted: NameFilter = () => true): Promise<HostListing> {
+export async function listHostDirectory(
+  hostRoot: string,
+  path: string,
+  most: number,
+  wanted: NameFilter = () => true,
+): Promise<HostListing> {
   const names = namesOf(path);
   try {
     return await inDirectory(hostRoot, names, (directory) => listEntries(directory, most, wanted));

@@ -72,7 +72,8 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
     last = last.then(change);
     return last;
   };
-  const snapshot = (): string => encode([{ stream, nextSeq: waiting.nextSeq, nextGap: waiting.nextGap }, ...waiting.entries()]);
+  const snapshot = (): string =>
+    encode([{ stream, nextSeq: waiting.nextSeq, nextGap: waiting.nextGap }, ...waiting.entries()]);
 
   /** A failed disk starts a new stream: the old one, still on disk, would reuse its numbers after a restart. */
   function leaveDisk(): void {
@@ -102,12 +103,14 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
   const begin = async (): Promise<void> => {
     const broken = typeof found === 'object' ? found.broken : 0;
     const headless = typeof found === 'object' && waiting.stream === undefined;
-    if (broken > 0 || headless) waiting.addGap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: headless ? 'unknown' : broken });
+    if (broken > 0 || headless)
+      waiting.addGap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: headless ? 'unknown' : broken });
     makeSpace();
     // An intact file is rewritten too: that shows whether the disk can be written, and removes forgotten entries.
     if (!(await disk.replace(snapshot()))) leaveDisk();
     // An unreadable file has just been replaced: its reports are lost.
-    else if (found === 'unreadable') await write([waiting.addGap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: 'unknown' })]);
+    else if (found === 'unreadable')
+      await write([waiting.addGap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: 'unknown' })]);
   };
   await inTurn(begin);
 
@@ -131,7 +134,14 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
         await write([{ forget: through }]);
       }),
     settled: () => disk.works || waiting.count === 0,
-    status: () => ({ stream, waiting: waiting.count, dropped: waiting.dropped, bytes: disk.bytes, gaps: waiting.gapsNoted, onDisk: disk.works }),
+    status: () => ({
+      stream,
+      waiting: waiting.count,
+      dropped: waiting.dropped,
+      bytes: disk.bytes,
+      gaps: waiting.gapsNoted,
+      onDisk: disk.works,
+    }),
     close: () => inTurn(async () => undefined),
   };
 }

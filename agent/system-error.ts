@@ -3,7 +3,9 @@
  * Checks the property, not the class: an error may come from another realm, where `instanceof Error` is false.
  */
 export function systemErrorCode(error: unknown): string | undefined {
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;
 }
 
 /** The message of the innermost cause: `fetch failed` alone is not useful. */

@@ -3,7 +3,8 @@
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
 
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index));
-const map = <T>(length: number, make: (index: number) => readonly [string, T]): Record<string, T> => Object.fromEntries(list(length, make));
+const map = <T>(length: number, make: (index: number) => readonly [string, T]): Record<string, T> =>
+  Object.fromEntries(list(length, make));
 const text = (length: number): string => 'x'.repeat(length);
 const fields = (count: number) => map(count, (index) => [`f:key-${index}.example.com/some-label-${index}`, {}]);
 const managers = (count: number) =>
@@ -26,9 +27,17 @@ export const largeNode = (index: number): V1Node => ({
   status: {
     capacity: { cpu: '192', 'nvidia.com/gpu': '8' },
     allocatable: { cpu: '191', 'nvidia.com/gpu': '8' },
-    conditions: list(8, (each) => ({ type: each === 0 ? 'Ready' : `Condition${each}`, status: 'True', reason: text(20), message: text(60) })),
+    conditions: list(8, (each) => ({
+      type: each === 0 ? 'Ready' : `Condition${each}`,
+      status: 'True',
+      reason: text(20),
+      message: text(60),
+    })),
     images: list(50, (each) => ({
-      names: [`registry.example.com/team/image-${each}@sha256:${text(64)}`, `registry.example.com/team/image-${each}:v1`],
+      names: [
+        `registry.example.com/team/image-${each}@sha256:${text(64)}`,
+        `registry.example.com/team/image-${each}:v1`,
+      ],
       sizeBytes: 1e9,
     })),
     nodeInfo: {

@@ -29,13 +29,22 @@ export class ClusterObserver {
       path: `/api/v1/namespaces/${namespace}/pods`,
       onEvent: (event) => this.#onPod.forEach((each) => each(event)),
     });
-    this.#nodes = watchResource<V1Node>({ kube, signal, path: '/api/v1/nodes', onEvent: () => this.#onNode.forEach((each) => each()) });
+    this.#nodes = watchResource<V1Node>({
+      kube,
+      signal,
+      path: '/api/v1/nodes',
+      onEvent: () => this.#onNode.forEach((each) => each()),
+    });
     this.ready = Promise.all([this.#pods.synced, this.#nodes.synced]);
   }
 
   /** Call it before the attempt is stopped; `old` are the UIDs of its pods. */
   restartOf(job: RunningJob, old: ReadonlySet<string>): ObservedRestart {
-    const [firstDeleted, oldGone, newRunning] = [Promise.withResolvers<number>(), Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+    const [firstDeleted, oldGone, newRunning] = [
+      Promise.withResolvers<number>(),
+      Promise.withResolvers<number>(),
+      Promise.withResolvers<number>(),
+    ];
     const left = new Set(old);
     const running = new Set<string>();
     const look = ({ type, object }: WatchEvent<V1Pod>): void => {
@@ -75,7 +84,9 @@ export class ClusterObserver {
     };
     this.#onNode.add(look);
     look();
-    return within(deadlineMs, `${node} ${present ? 'with' : 'without'} ${key}`, promise).finally(() => this.#onNode.delete(look));
+    return within(deadlineMs, `${node} ${present ? 'with' : 'without'} ${key}`, promise).finally(() =>
+      this.#onNode.delete(look),
+    );
   }
 
   podsOf(job: RunningJob): V1Pod[] {
@@ -83,7 +94,8 @@ export class ClusterObserver {
   }
 }
 
-const isOf = (job: RunningJob, { metadata }: V1Pod): boolean => metadata?.ownerReferences?.some(({ uid }) => uid === job.uid) ?? false;
+const isOf = (job: RunningJob, { metadata }: V1Pod): boolean =>
+  metadata?.ownerReferences?.some(({ uid }) => uid === job.uid) ?? false;
 
 const isReady = ({ metadata, status }: V1Pod): boolean =>
   metadata?.deletionTimestamp === undefined &&

@@ -39,7 +39,10 @@ export class NodeFleet {
 
   /** The first `count` nodes, created where they are missing. */
   async nodes(count: number): Promise<readonly FleetNode[]> {
-    const missing = Array.from({ length: Math.max(0, count - this.#nodes.length) }, (_, index) => this.#nodes.length + index);
+    const missing = Array.from(
+      { length: Math.max(0, count - this.#nodes.length) },
+      (_, index) => this.#nodes.length + index,
+    );
     this.#nodes.push(...(await inParallel(missing, (index) => this.#create(index), atOnce)));
     return this.#nodes.slice(0, count);
   }
@@ -59,21 +62,31 @@ export class NodeFleet {
     const slices = overMs === 0 ? 1 : Math.ceil(overMs / 100);
     for (let slice = 0; slice < slices; slice++) {
       const from = Math.floor((slice * nodes.length) / slices);
-      for (const node of nodes.slice(from, Math.floor(((slice + 1) * nodes.length) / slices))) uploaders.add(this.#uploader(node));
+      for (const node of nodes.slice(from, Math.floor(((slice + 1) * nodes.length) / slices)))
+        uploaders.add(this.#uploader(node));
       if (overMs > 0) await sleep(100);
     }
     return uploaders;
   }
 
   async #beat(node: FleetNode): Promise<WaitResult<true>> {
-    const batch = { schema: 1, node: node.name, bootId: randomUUID(), stream: randomUUID(), reports: [], gaps: [] } as const;
+    const batch = {
+      schema: 1,
+      node: node.name,
+      bootId: randomUUID(),
+      stream: randomUUID(),
+      reports: [],
+      gaps: [],
+    } as const;
     const answer = await this.#connectionOf(node).post(batch, AbortSignal.timeout(10_000));
     return answer.kind === 'accepted' ? { found: true } : { missing: answer.because };
   }
 
   #connectionOf(node: FleetNode): ControllerConnection {
     const { intakeUrl, authority } = this.#kcover;
-    const connection = this.#connections.get(node.name) ?? connectController({ url: intakeUrl, caFile: authority, tokenFile: tokenFileOf(node) }, 'bench');
+    const connection =
+      this.#connections.get(node.name) ??
+      connectController({ url: intakeUrl, caFile: authority, tokenFile: tokenFileOf(node) }, 'bench');
     this.#connections.set(node.name, connection);
     return connection;
   }
@@ -81,7 +94,14 @@ export class NodeFleet {
   #uploader(node: FleetNode): PreflightUploader {
     const log = pino({ level: 'silent' });
     const stateDirectory = join(node.hostRoot, 'state');
-    return startPreflightUploader({ files: reportFiles(node.hostRoot), connection: this.#connectionOf(node), node: node.name, stateDirectory, everyMs, log });
+    return startPreflightUploader({
+      files: reportFiles(node.hostRoot),
+      connection: this.#connectionOf(node),
+      node: node.name,
+      stateDirectory,
+      everyMs,
+      log,
+    });
   }
 
   async #create(index: number): Promise<FleetNode> {
@@ -90,8 +110,18 @@ export class NodeFleet {
     const hostRoot = join(directory, 'fleet', name);
     mkdirSync(join(hostRoot, 'state'), { recursive: true });
     const resources = { cpu: '192', memory: '2Ti', pods: '110', 'nvidia.com/gpu': '8' };
-    const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: new Date(), lastTransitionTime: new Date() }];
-    await api.core.createNode({ body: { metadata: { name }, status: { capacity: resources, allocatable: resources, conditions } } });
+    const conditions = [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'KubeletReady',
+        lastHeartbeatTime: new Date(),
+        lastTransitionTime: new Date(),
+      },
+    ];
+    await api.core.createNode({
+      body: { metadata: { name }, status: { capacity: resources, allocatable: resources, conditions } },
+    });
     const node = { name, hostRoot, address: `10.${128 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}` };
     const body = {
       metadata: { name: `agent-${name}` },
@@ -125,7 +155,10 @@ export class PreflightUploaders {
   }
 
   get refused(): number {
-    return this.#all.reduce((sum, uploader) => sum + [...uploader.status().refused.values()].reduce((count, each) => count + each, 0), 0);
+    return this.#all.reduce(
+      (sum, uploader) => sum + [...uploader.status().refused.values()].reduce((count, each) => count + each, 0),
+      0,
+    );
   }
 
   async stop(): Promise<void> {

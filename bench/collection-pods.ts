@@ -15,9 +15,17 @@ import { atOnce, type FleetNode } from './collection-fleet.ts';
  * An Indexed job without a controller (`managedBy`), with a pod bound to each node: the real job controller and the scheduler would dominate the
  * time, and no simulated kubelet handles thousands of pods here. All objects are real.
  */
-export async function testedWorkload({ api }: TestCluster, name: string, nodes: readonly FleetNode[], slow: readonly string[]): Promise<RunningJob> {
+export async function testedWorkload(
+  { api }: TestCluster,
+  name: string,
+  nodes: readonly FleetNode[],
+  slow: readonly string[],
+): Promise<RunningJob> {
   const manifest = batchJob({ name, namespace: 'default', pods: nodes.length });
-  const job = await createJob(api, { ...manifest, spec: { ...manifest.spec, managedBy: 'bench.kcover.io/nobody', template: manifest.spec?.template ?? {} } });
+  const job = await createJob(api, {
+    ...manifest,
+    spec: { ...manifest.spec, managedBy: 'bench.kcover.io/nobody', template: manifest.spec?.template ?? {} },
+  });
   const startedAt = new Date();
   await inParallel([...nodes.entries()], ([rank, node]) => createPod(api, job, rank, node), atOnce);
   const reports = measure(
@@ -25,7 +33,11 @@ export async function testedWorkload({ api }: TestCluster, name: string, nodes: 
     nodes.map(({ name: node, address }) => ({ node, address })),
     { slow },
   );
-  await inParallel([...nodes.entries()], async ([rank, node]) => writeReport(job, { hostRoot: node.hostRoot, rank }, reports[rank] ?? ''), atOnce);
+  await inParallel(
+    [...nodes.entries()],
+    async ([rank, node]) => writeReport(job, { hostRoot: node.hostRoot, rank }, reports[rank] ?? ''),
+    atOnce,
+  );
   await inParallel([...nodes.keys()], (rank) => endTest(api, job, rank, startedAt), atOnce);
   return job;
 }
@@ -36,7 +48,11 @@ async function createPod(api: TestCluster['api'], job: RunningJob, rank: number,
   const body = {
     metadata: {
       name: podOf(job, rank),
-      labels: { [labels.preflight]: 'true', 'batch.kubernetes.io/job-name': job.name, 'batch.kubernetes.io/controller-uid': job.uid },
+      labels: {
+        [labels.preflight]: 'true',
+        'batch.kubernetes.io/job-name': job.name,
+        'batch.kubernetes.io/controller-uid': job.uid,
+      },
       annotations: { 'batch.kubernetes.io/job-completion-index': String(rank) },
       ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: job.name, uid: job.uid, controller: true }],
     },
@@ -54,7 +70,14 @@ async function createPod(api: TestCluster['api'], job: RunningJob, rank: number,
 
 async function endTest(api: TestCluster['api'], job: RunningJob, rank: number, startedAt: Date): Promise<void> {
   const terminated = { exitCode: 0, reason: 'Completed', startedAt, finishedAt: new Date() };
-  const container = { name: preflightContainer, image: 'kcover:testbed', imageID: '', ready: true, restartCount: 0, state: { terminated } };
+  const container = {
+    name: preflightContainer,
+    image: 'kcover:testbed',
+    imageID: '',
+    ready: true,
+    restartCount: 0,
+    state: { terminated },
+  };
   const body = { status: { initContainerStatuses: [container] } };
   await api.core.patchNamespacedPodStatus({ namespace: job.namespace, name: podOf(job, rank), body }, strategicMerge);
 }

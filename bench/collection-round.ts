@@ -48,10 +48,16 @@ export interface CollectionStage {
 
 const deadlineMs = 600_000;
 
-export async function collect({ cluster, kcover, client, fleet }: CollectionStage, plan: CollectionPlan, number: number): Promise<CollectionResult> {
+export async function collect(
+  { cluster, kcover, client, fleet }: CollectionStage,
+  plan: CollectionPlan,
+  number: number,
+): Promise<CollectionResult> {
   const nodes = await fleet.nodes(plan.reports);
   // Other nodes in each round, because a quarantined node stays quarantined.
-  const slow = [nodes[(2 * number) % nodes.length], nodes[(2 * number + 1) % nodes.length]].flatMap((node) => node?.name ?? []);
+  const slow = [nodes[(2 * number) % nodes.length], nodes[(2 * number + 1) % nodes.length]].flatMap(
+    (node) => node?.name ?? [],
+  );
   const job = await testedWorkload(cluster, `collection-${number}`, nodes, slow);
   // An agent reads a file only after it has been unchanged for a second.
   await Promise.all([sleep(1500), fleet.greet(nodes)]);
@@ -62,7 +68,9 @@ export async function collect({ cluster, kcover, client, fleet }: CollectionStag
   const killed = kill(kcover, plan, uploaders);
   const look = async () => {
     const { last, phase, because } = await statusOf(client, workflowId);
-    return last === undefined ? { missing: `${phase}: ${because}; ${uploaders.accepted} taken` } : { found: now() - sentAt };
+    return last === undefined
+      ? { missing: `${phase}: ${because}; ${uploaders.accepted} taken` }
+      : { found: now() - sentAt };
   };
   const verdictMs = await until(`verdict on ${plan.reports} reports`, deadlineMs, look, 50);
   await killed;
@@ -87,7 +95,9 @@ export async function collect({ cluster, kcover, client, fleet }: CollectionStag
 }
 
 const statusOf = (client: Client, workflowId: string): Promise<PreflightStatus> =>
-  client.withDeadline(Date.now() + 5000, () => client.workflow.getHandle(workflowId).query<PreflightStatus>(statusQuery));
+  client.withDeadline(Date.now() + 5000, () =>
+    client.workflow.getHandle(workflowId).query<PreflightStatus>(statusQuery),
+  );
 
 const allAccepted = (uploaders: PreflightUploaders, reports: number): Promise<true> =>
   until('every agent answered', deadlineMs, async () =>
@@ -95,7 +105,11 @@ const allAccepted = (uploaders: PreflightUploaders, reports: number): Promise<tr
   );
 
 /** Kills the process when a quarter of the reports is in Temporal. */
-async function kill({ controller, workers }: Kcover, { kill: target, reports }: CollectionPlan, uploaders: PreflightUploaders): Promise<void> {
+async function kill(
+  { controller, workers }: Kcover,
+  { kill: target, reports }: CollectionPlan,
+  uploaders: PreflightUploaders,
+): Promise<void> {
   const process = target === 'controller' ? controller : target === 'worker' ? workers[0] : undefined;
   if (process === undefined) return;
   while (uploaders.accepted < reports / 4) await sleep(2);
@@ -110,5 +124,7 @@ async function isOut({ api }: TestCluster, slow: readonly string[]): Promise<num
     const nodes = await Promise.all(slow.map((name) => api.core.readNode({ name })));
     return nodes.filter(({ spec }) => spec?.taints?.some(({ key }) => key === quarantineTaintKey)).length;
   };
-  return until('slow nodes out', 60_000, async () => ((await out()) === slow.length ? { found: slow.length } : { missing: 'not all' })).catch(out);
+  return until('slow nodes out', 60_000, async () =>
+    (await out()) === slow.length ? { found: slow.length } : { missing: 'not all' },
+  ).catch(out);
 }

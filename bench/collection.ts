@@ -4,7 +4,13 @@ import { table } from '../cli/program/output.ts';
 import { startKcover } from '../testbed/roles.ts';
 import { startTestCluster, stopOnSignals } from '../testbed/test-cluster.ts';
 import { NodeFleet } from './collection-fleet.ts';
-import { type CollectionResult, collect, type CollectionPlan, type CollectionStage, killable } from './collection-round.ts';
+import {
+  type CollectionResult,
+  collect,
+  type CollectionPlan,
+  type CollectionStage,
+  killable,
+} from './collection-round.ts';
 import { count } from './count.ts';
 import { type BenchMachine, thisMachine } from './machine.ts';
 
@@ -23,11 +29,16 @@ const usual: readonly CollectionPlan[] = [
 
 export const collectionCommand = (): Command =>
   new Command('collection')
-    .description('Preflight reports of many nodes at the same moment: until the verdict, with a process killed in the middle; and whether any report got lost')
+    .description(
+      'Preflight reports of many nodes at the same moment: until the verdict, with a process killed in the middle; and whether any report got lost',
+    )
     .option('--reports <number>', 'this many only, instead of 16 and 1,024 at once and 4,096 over 10 s', count(4))
     .option('--over <seconds>', 'with --reports: sent over this many seconds', count(0), 0)
     .addOption(
-      new Option('--kill <process...>', 'with --reports: process that is killed when a quarter has arrived, one collection for each')
+      new Option(
+        '--kill <process...>',
+        'with --reports: process that is killed when a quarter has arrived, one collection for each',
+      )
         .choices(killable)
         .default(['nobody']),
     )
@@ -54,12 +65,19 @@ async function measure({ reports, over, kill, output }: Options): Promise<void> 
   }
 }
 
-async function setStage(nodes: number, print: (line: string) => void): Promise<CollectionStage & { end(): Promise<void> }> {
+async function setStage(
+  nodes: number,
+  print: (line: string) => void,
+): Promise<CollectionStage & { end(): Promise<void> }> {
   // The leases of thousands of nodes are not renewed; the nodes stay ready all the same.
   const cluster = await startTestCluster({ nodes: 1, patientWithNodes: true, onProgress: print });
   stopOnSignals(cluster);
   try {
-    const kcover = await startKcover(cluster, { mode: 'act', workerSettings: { quarantine: { limit: { atLeast: nodes } } }, agentsOn: [] });
+    const kcover = await startKcover(cluster, {
+      mode: 'act',
+      workerSettings: { quarantine: { limit: { atLeast: nodes } } },
+      agentsOn: [],
+    });
     const connection = await Connection.connect({ address: cluster.temporal.address });
     const client = new Client({ connection, namespace: cluster.temporal.namespace });
     const fleet = new NodeFleet(cluster, kcover);
@@ -75,12 +93,30 @@ async function setStage(nodes: number, print: (line: string) => void): Promise<C
   }
 }
 
-const page = ({ rounds, machine }: { readonly rounds: readonly CollectionResult[]; readonly machine: BenchMachine }): string =>
+const page = ({
+  rounds,
+  machine,
+}: {
+  readonly rounds: readonly CollectionResult[];
+  readonly machine: BenchMachine;
+}): string =>
   `Milliseconds after the first report is sent. ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${machine.node}, load ${machine.load}.\n\n${describe(rounds)}\n`;
 
 function describe(rounds: readonly CollectionResult[]): string {
   return table(
-    ['reports', 'over', 'killed', 'all taken', 'verdict', 'lost', 'refused', 'verdicts', 'slow found', 'quarantined', 'history events'],
+    [
+      'reports',
+      'over',
+      'killed',
+      'all taken',
+      'verdict',
+      'lost',
+      'refused',
+      'verdicts',
+      'slow found',
+      'quarantined',
+      'history events',
+    ],
     rounds.map((one) => [
       String(one.reports),
       `${one.overMs / 1000} s`,

@@ -5,6 +5,7 @@ export const count =
   (least: number) =>
   (text: string): number => {
     const value = Number(text);
-    if (!Number.isInteger(value) || value < least) throw new InvalidArgumentError(`must be a whole number, at least ${least}`);
+    if (!Number.isInteger(value) || value < least)
+      throw new InvalidArgumentError(`must be a whole number, at least ${least}`);
     return value;
   };

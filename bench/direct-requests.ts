@@ -28,13 +28,21 @@ export class DirectRequests {
     const [cluster, user] = [clusters[0]?.cluster, users[0]?.user];
     if (cluster === undefined || user === undefined) throw new Error(`${kubeconfig} names no cluster or no user`);
     const data = cluster['certificate-authority-data'];
-    const ca = data === undefined ? readFileSync(cluster['certificate-authority'] ?? '', 'utf8') : Buffer.from(data, 'base64').toString();
+    const ca =
+      data === undefined
+        ? readFileSync(cluster['certificate-authority'] ?? '', 'utf8')
+        : Buffer.from(data, 'base64').toString();
     this.#client = new Client(cluster.server, { connect: { ca } });
     this.#token = user.token;
   }
 
   /** Taints the node, stops the pods, lets them come back, and returns when each step was seen. */
-  async restart(observer: ClusterObserver, job: RunningJob, node: string, { by, hastened }: Pick<Variant, 'by' | 'hastened'>): Promise<DirectRestart> {
+  async restart(
+    observer: ClusterObserver,
+    job: RunningJob,
+    node: string,
+    { by, hastened }: Pick<Variant, 'by' | 'hastened'>,
+  ): Promise<DirectRestart> {
     const seen = observer.restartOf(job, new Set(observer.podsOf(job).map((pod) => pod.metadata?.uid ?? '')));
     const tainted = observer.tainted(node, directTaint.key);
     const began = now();
@@ -51,7 +59,13 @@ export class DirectRequests {
     } else {
       await this.#deletePods(job);
     }
-    return { began, tainted: await tainted, stopBegan, firstDeleted: await seen.firstDeleted, newRunning: await seen.newRunning };
+    return {
+      began,
+      tainted: await tainted,
+      stopBegan,
+      firstDeleted: await seen.firstDeleted,
+      newRunning: await seen.newRunning,
+    };
   }
 
   async untaint(observer: ClusterObserver, node: string): Promise<void> {
@@ -80,7 +94,10 @@ export class DirectRequests {
   }
 
   async #ask(method: 'PATCH' | 'DELETE', path: string, body?: object): Promise<void> {
-    const headers = { authorization: `Bearer ${this.#token}`, ...(body && { 'content-type': 'application/merge-patch+json' }) };
+    const headers = {
+      authorization: `Bearer ${this.#token}`,
+      ...(body && { 'content-type': 'application/merge-patch+json' }),
+    };
     const answer = await this.#client.request({ method, path, headers, ...(body && { body: JSON.stringify(body) }) });
     const text = await answer.body.text();
     if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text.slice(0, 300)}`);
@@ -89,7 +106,11 @@ export class DirectRequests {
 
 interface Kubeconfig {
   readonly clusters: readonly {
-    readonly cluster: { readonly server: string; readonly 'certificate-authority'?: string; readonly 'certificate-authority-data'?: string };
+    readonly cluster: {
+      readonly server: string;
+      readonly 'certificate-authority'?: string;
+      readonly 'certificate-authority-data'?: string;
+    };
   }[];
   readonly users: readonly { readonly user: { readonly token: string } }[];
 }

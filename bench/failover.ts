@@ -20,7 +20,9 @@ const harmless = 'NVRM: Xid (PCI:0000:5d:00): 13, pid=4242, name=python, Graphic
 
 export const failoverCommand = (): Command =>
   new Command('failover')
-    .description('Kills the leading controller of three, or asks it to end: how long until the next report of an agent is accepted')
+    .description(
+      'Kills the leading controller of three, or asks it to end: how long until the next report of an agent is accepted',
+    )
     .option('--rounds <number>', 'of each', '10')
     .option('--lease <duration>', 'leaderElection.lease', '2s')
     .option('--renew <duration>', 'leaderElection.renew', '1500ms')
@@ -31,12 +33,18 @@ async function measure({ rounds, ...leaderElection }: Options): Promise<void> {
   const cluster = await startTestCluster({ nodes: 2, onProgress: (line) => console.error(line) });
   stopOnSignals(cluster);
   try {
-    const kcover = await startKcover(cluster, { mode: 'observe', controllers: 3, controllerSettings: { leaderElection } });
+    const kcover = await startKcover(cluster, {
+      mode: 'observe',
+      controllers: 3,
+      controllerSettings: { leaderElection },
+    });
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const gaps: number[] = [];
       for (let round = 0; round < Number(rounds); round++) gaps.push(await gapAfter(cluster, kcover, signal));
       const { n, max } = summarise(gaps);
-      console.log(`${signal}: ${n} rounds, gap p50 ${Math.round(median(gaps))} ms, max ${Math.round(max)} ms; lease ${leaderElection.lease}`);
+      console.log(
+        `${signal}: ${n} rounds, gap p50 ${Math.round(median(gaps))} ms, max ${Math.round(max)} ms; lease ${leaderElection.lease}`,
+      );
     }
     await kcover.stop();
   } finally {
@@ -57,7 +65,9 @@ async function gapAfter(cluster: TestCluster, kcover: Kcover, signal: 'SIGKILL' 
   const ending = leader.kill(signal);
   await breakGpu(node, harmless);
   await until('the report is taken', 120_000, async () =>
-    (await sample(kcover, agent, 'kcover_agent_reports_sent_total')) > before ? { found: true } : { missing: 'not yet' },
+    (await sample(kcover, agent, 'kcover_agent_reports_sent_total')) > before
+      ? { found: true }
+      : { missing: 'not yet' },
   );
   // A heartbeat may be accepted between the report and this reading, so this is an upper bound.
   const gap = (await sample(kcover, agent, 'kcover_agent_last_accepted_timestamp_seconds')) * 1000 - began;
@@ -72,7 +82,9 @@ function leads(cluster: TestCluster, { controllers, service }: Kcover): Promise<
     const [pod, ...others] = service?.endpoints() ?? [];
     const index = Number(/-(\d+)$/.exec(pod ?? '')?.[1]);
     const found = controllers[index];
-    return found && others.length === 0 && spec?.holderIdentity?.startsWith(`${pod}_`) ? { found } : { missing: `${spec?.holderIdentity} holds the Lease` };
+    return found && others.length === 0 && spec?.holderIdentity?.startsWith(`${pod}_`)
+      ? { found }
+      : { missing: `${spec?.holderIdentity} holds the Lease` };
   });
 }
 

@@ -26,7 +26,12 @@ export async function readHistory(client: Client, workflowId: string): Promise<H
   const list = events ?? [];
   const [first] = list;
   const signal = list.find((event) => event.workflowExecutionSignaledEventAttributes);
-  return { events: list.length, firstSignal: signal && timeOf(signal), started: first ? timeOf(first) : Number.NaN, steps: stepsOf(list) };
+  return {
+    events: list.length,
+    firstSignal: signal && timeOf(signal),
+    started: first ? timeOf(first) : Number.NaN,
+    steps: stepsOf(list),
+  };
 }
 
 /** Number of events so far. */
@@ -35,7 +40,8 @@ export async function historyLength(client: Client, workflowId: string): Promise
   return length;
 }
 
-const timeOf = ({ eventTime }: HistoryEvent): number => Number(eventTime?.seconds ?? 0) * 1000 + (eventTime?.nanos ?? 0) / 1e6;
+const timeOf = ({ eventTime }: HistoryEvent): number =>
+  Number(eventTime?.seconds ?? 0) * 1000 + (eventTime?.nanos ?? 0) / 1e6;
 
 /** Workflow tasks and activities in the order in which they were scheduled. */
 function stepsOf(events: readonly HistoryEvent[]): HistoryStep[] {
@@ -49,7 +55,13 @@ function stepsOf(events: readonly HistoryEvent[]): HistoryStep[] {
   const found: { at: number; what: string; waited: number; took: number }[] = [];
   const add = (what: string, scheduledId: unknown, startedId: unknown, ended: HistoryEvent): void => {
     const [scheduled, started] = [byId.get(Number(scheduledId)), byId.get(Number(startedId))];
-    if (scheduled && started) found.push({ at: Number(scheduledId), what, waited: timeOf(started) - timeOf(scheduled), took: timeOf(ended) - timeOf(started) });
+    if (scheduled && started)
+      found.push({
+        at: Number(scheduledId),
+        what,
+        waited: timeOf(started) - timeOf(scheduled),
+        took: timeOf(ended) - timeOf(started),
+      });
   };
   for (const event of events) {
     const task = event.workflowTaskCompletedEventAttributes;
@@ -63,5 +75,7 @@ function stepsOf(events: readonly HistoryEvent[]): HistoryStep[] {
         event,
       );
   }
-  return found.toSorted((a, b) => a.at - b.at).map(({ what, waited, took }) => ({ what: numbered(what), waited, took }));
+  return found
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ what, waited, took }) => ({ what: numbered(what), waited, took }));
 }

@@ -32,15 +32,28 @@ export interface VariantReport {
   /** Requests of kcover that change something, without Events, Leases and reviews. */
   readonly writes: Summary & { readonly each: Readonly<Record<string, number>> };
   readonly histories: Readonly<Record<'total' | 'job' | 'recovery' | 'node' | 'cluster', Summary>>;
-  readonly steps: readonly { readonly workflow: string; readonly what: string; readonly waited: number; readonly took: number }[];
+  readonly steps: readonly {
+    readonly workflow: string;
+    readonly what: string;
+    readonly waited: number;
+    readonly took: number;
+  }[];
 }
 
 export interface BenchReport extends Pick<ReportInput, 'machine' | 'pods'> {
   readonly trials: number;
   readonly variants: readonly VariantReport[];
   /** Medians by stop method, without kcover: the cost of the second write and the operator. */
-  readonly floors: readonly { readonly variant: string; readonly toFirstDelete: Summary; readonly toRunning: Summary }[];
-  readonly healthyJob: { readonly eventsAfterStart: Summary; readonly eventsOfTheOneLeftAlone: number; readonly minutes: number };
+  readonly floors: readonly {
+    readonly variant: string;
+    readonly toFirstDelete: Summary;
+    readonly toRunning: Summary;
+  }[];
+  readonly healthyJob: {
+    readonly eventsAfterStart: Summary;
+    readonly eventsOfTheOneLeftAlone: number;
+    readonly minutes: number;
+  };
 }
 
 export function reportOf(input: ReportInput): BenchReport {
@@ -71,7 +84,12 @@ export function reportOf(input: ReportInput): BenchReport {
 
 const stopOf = (trial: Trial): number => trial.stopBegan ?? trial.fault;
 
-function variantReport(variant: Variant, trials: readonly Trial[], floors: readonly Trial[], writes: readonly Write[]): VariantReport {
+function variantReport(
+  variant: Variant,
+  trials: readonly Trial[],
+  floors: readonly Trial[],
+  writes: readonly Write[],
+): VariantReport {
   // A pod failure isolates no node: its floor begins with the stop.
   const begin = (floor: Trial): number => (variant.fault === 'pod' ? stopOf(floor) : floor.fault);
   const accepted = (trial: Trial): number => trial.accepted ?? Number.NaN;
@@ -118,14 +136,22 @@ function compare(what: string, values: readonly number[], floors: readonly numbe
   const kcover = summarise(values);
   if (floors.length !== values.length) return { what, kcover };
   const floor = summarise(floors);
-  return { what, kcover, floor, difference: summarise(values.map((value, index) => value - (floors[index] ?? Number.NaN))), ratio: kcover.p50 / floor.p50 };
+  return {
+    what,
+    kcover,
+    floor,
+    difference: summarise(values.map((value, index) => value - (floors[index] ?? Number.NaN))),
+    ratio: kcover.p50 / floor.p50,
+  };
 }
 
 /** Number of each in a median recovery. */
 function eachOf(counted: readonly (readonly Write[])[]): Record<string, number> {
   const kind = ({ verb, resource }: Write): string => `${verb} ${resource}`;
   const kinds = [...new Set(counted.flat().map(kind))].toSorted();
-  return Object.fromEntries(kinds.map((one) => [one, median(counted.map((some) => some.filter((write) => kind(write) === one).length))]));
+  return Object.fromEntries(
+    kinds.map((one) => [one, median(counted.map((some) => some.filter((write) => kind(write) === one).length))]),
+  );
 }
 
 function historiesOf(trials: readonly Trial[]): VariantReport['histories'] {
@@ -148,7 +174,14 @@ function stepsOf(trials: readonly Trial[]): VariantReport['steps'] {
     return names.flatMap((what) => {
       const found = all.flatMap((steps): readonly HistoryStep[] => steps.filter((step) => step.what === what));
       if (found.length * 2 < all.length) return [];
-      return [{ workflow, what, waited: median(found.map(({ waited }) => waited)), took: median(found.map(({ took }) => took)) }];
+      return [
+        {
+          workflow,
+          what,
+          waited: median(found.map(({ waited }) => waited)),
+          took: median(found.map(({ took }) => took)),
+        },
+      ];
     });
   });
 }

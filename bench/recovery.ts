@@ -25,8 +25,17 @@ export const recoveryCommand = (): Command =>
       'One fault after the other: how long until the node takes no pods, until the first pod is stopped, until all run again; compared with the same requests sent directly',
     )
     .option('--trials <number>', 'incidents of each kind', count(1), 30)
-    .option('--pods <number>', 'pods of the job; up to 16 have a node each, beyond 64 only batch Jobs by default', count(2), 8)
-    .addOption(new Option('--method <method>', 'only this stop method; by default both, in the same trials').choices(stopMethods))
+    .option(
+      '--pods <number>',
+      'pods of the job; up to 16 have a node each, beyond 64 only batch Jobs by default',
+      count(2),
+      8,
+    )
+    .addOption(
+      new Option('--method <method>', 'only this stop method; by default both, in the same trials').choices(
+        stopMethods,
+      ),
+    )
     .addOption(new Option('--variant <name...>', 'only these; a floor is one of them').choices(variantNames()))
     .addOption(new Option('--output <form>').choices(['table', 'json']).default('table'))
     .action((options: Options) => measure(options));
@@ -35,11 +44,17 @@ async function measure({ trials, pods, method, variant: names, output }: Options
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const variants = variantsFor(pods, method, names);
   // One node is broken, and one runs the healthy job.
-  const stage = await setStage({ nodes: nodesFor(pods) + 2, agents: pods <= 16 ? 'processes' : 'in-process', limit: 'all', print });
+  const stage = await setStage({
+    nodes: nodesFor(pods) + 2,
+    agents: pods <= 16 ? 'processes' : 'in-process',
+    limit: 'all',
+    print,
+  });
   try {
     await stage.watch(stage.cluster.nodes);
     const healthy = await startHealthyJob(stage);
-    const trialOf = (variant: Variant, number: number): Promise<Trial> => runTrial(stage, healthy, variant, number, pods);
+    const trialOf = (variant: Variant, number: number): Promise<Trial> =>
+      runTrial(stage, healthy, variant, number, pods);
     // A warm-up: costs of the first run (imports, connections, the first look at a kind) are not measured.
     for (const variant of variants) await trialOf(variant, 0);
     const done: Trial[] = [];
@@ -49,7 +64,10 @@ async function measure({ trials, pods, method, variant: names, output }: Options
       for (const variant of order) done.push(await trialOf(variant, trial));
       print(`trial ${trial} of ${trials}`);
     }
-    const leftAlone = { events: await historyLength(stage.client, jobWorkflowId(healthy.job)), minutes: (Date.now() - healthy.since) / 60_000 };
+    const leftAlone = {
+      events: await historyLength(stage.client, jobWorkflowId(healthy.job)),
+      minutes: (Date.now() - healthy.since) / 60_000,
+    };
     const writes = await readWrites(stage.cluster.kubernetes.auditLog);
     const report = reportOf({ trials: done, variants, writes, healthy: leftAlone, machine: thisMachine(), pods });
     process.stdout.write(output === 'json' ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report));

@@ -3,7 +3,15 @@
 import { randomFrom } from '../policy/preflight/pairing.ts';
 import { judgeStatistical } from '../policy/preflight/statistical.ts';
 import { judgeStrict } from '../policy/preflight/strict.ts';
-import { type SimulatedFleet, nominal, type Noise, rack, reportsOf, scattered, testRounds } from './slow-nodes-fleet.ts';
+import {
+  type SimulatedFleet,
+  nominal,
+  type Noise,
+  rack,
+  reportsOf,
+  scattered,
+  testRounds,
+} from './slow-nodes-fleet.ts';
 import { counted, type Figures, figuresOf, foundAtOneInAThousand, nothing, type Share } from './slow-nodes-score.ts';
 
 /** `flips`: probability of a false slow and a false healthy pair. */
@@ -37,13 +45,23 @@ export function runCell(cell: Cell, jobs: number, adaptive: boolean): CellFigure
     const reports = reportsOf(testRounds(fleet, five, seed));
     const rounds = Math.min(five.most, cell.size - 1);
     strict = counted(strict, judgeStrict(reports, { size: cell.size, threshold: best }), fleet.slow, rounds);
-    statistical = counted(statistical, judgeStatistical(reports, { size: cell.size, threshold: 0 }), fleet.slow, rounds);
+    statistical = counted(
+      statistical,
+      judgeStatistical(reports, { size: cell.size, threshold: 0 }),
+      fleet.slow,
+      rounds,
+    );
     if (!adaptive) continue;
     const ranks = testRounds(fleet, asNeeded, seed);
     const taken = Math.max(...ranks.map(({ results }) => results.length));
     needed = counted(needed, judgeStatistical(reportsOf(ranks), { size: cell.size, threshold: 0 }), fleet.slow, taken);
   }
-  return { ...cell, strict: figuresOf(strict), statistical: figuresOf(statistical), ...(adaptive && { adaptive: figuresOf(needed) }) };
+  return {
+    ...cell,
+    strict: figuresOf(strict),
+    statistical: figuresOf(statistical),
+    ...(adaptive && { adaptive: figuresOf(needed) }),
+  };
 }
 
 function fleetOf({ size, slow, where, flips, reports }: Cell, seed: string): SimulatedFleet {
@@ -74,12 +92,19 @@ export interface SlowdownFigures extends Slowdown {
 export function runSlowdown({ slowTo, sigma }: Slowdown, jobs: number): SlowdownFigures {
   const size = 256;
   let [strict, statistical] = [nothing, nothing];
-  const scores = { best: { slow: [] as number[], healthy: [] as number[] }, belief: { slow: [] as number[], healthy: [] as number[] } };
+  const scores = {
+    best: { slow: [] as number[], healthy: [] as number[] },
+    belief: { slow: [] as number[], healthy: [] as number[] },
+  };
   let doubted = 0;
   for (let job = 0; job < jobs; job++) {
     const seed = `${slowTo}/${sigma}/${job}`;
     const slow = scattered(size, 4, randomFrom(`truth ${seed}`));
-    const ranks = testRounds({ size, slow, noise: { falseSlow: 0, falseHealthy: 0, sigma, slowTo, reports: 'bandwidths' } }, five, seed);
+    const ranks = testRounds(
+      { size, slow, noise: { falseSlow: 0, falseHealthy: 0, sigma, slowTo, reports: 'bandwidths' } },
+      five,
+      seed,
+    );
     const judgement = judgeStatistical(reportsOf(ranks), { size, threshold: 0 });
     strict = counted(strict, judgeStrict(reportsOf(ranks), { size, threshold: 0.9 * nominal }), slow, five.most);
     statistical = counted(statistical, judgement, slow, five.most);
@@ -112,6 +137,7 @@ export function timeOf(size: number): { readonly size: number; readonly processo
     const { user, system } = process.cpuUsage(used);
     return { processor: (user + system) / 1000, clock: performance.now() - started };
   });
-  const middle = (of: (time: { processor: number; clock: number }) => number): number => times.map(of).toSorted((a, b) => a - b)[3] ?? 0;
+  const middle = (of: (time: { processor: number; clock: number }) => number): number =>
+    times.map(of).toSorted((a, b) => a - b)[3] ?? 0;
   return { size, processor: middle(({ processor }) => processor), clock: middle(({ clock }) => clock) };
 }

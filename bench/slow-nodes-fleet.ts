@@ -61,7 +61,11 @@ export function testRounds({ size, slow, noise }: SimulatedFleet, rounds: RoundS
   }
 }
 
-function measure(slow: boolean, { falseSlow, falseHealthy, sigma, slowTo, reports }: Noise, random: Random): Pick<RoundResult, 'status' | 'gbps'> {
+function measure(
+  slow: boolean,
+  { falseSlow, falseHealthy, sigma, slowTo, reports }: Noise,
+  random: Random,
+): Pick<RoundResult, 'status' | 'gbps'> {
   const looksSlow = random() < (slow ? falseHealthy : falseSlow) ? !slow : slow;
   if (reports === 'bits') return { status: looksSlow ? 'fail' : 'ok' };
   return { status: 'ok', gbps: nominal * (looksSlow ? slowTo : 1) * Math.exp(sigma * normal(random)) };

@@ -8,7 +8,19 @@ import type { Figures, Share } from './slow-nodes-score.ts';
 export function describeSlowNodes({ fixed, adaptive, racks, dense, slowdowns, time }: SlowNodesReport): string {
   const both = (cells: readonly CellFigures[]): string =>
     table(
-      [...job, 'jobs', 'strict: recall', 'precision', 'blamed', 'all right', 'statistical: recall', 'precision', 'blamed', 'undetermined', 'all right'],
+      [
+        ...job,
+        'jobs',
+        'strict: recall',
+        'precision',
+        'blamed',
+        'all right',
+        'statistical: recall',
+        'precision',
+        'blamed',
+        'undetermined',
+        'all right',
+      ],
       cells.map(({ strict, statistical, ...cell }) => [
         ...jobOf(cell),
         String(strict.jobs),
@@ -23,7 +35,18 @@ export function describeSlowNodes({ fixed, adaptive, racks, dense, slowdowns, ti
     'Simulated fleets. Recall and precision in %, +- standard error; an undetermined slow node counts as missed. Blamed and undetermined: nodes of a job.',
     `Five rounds, the same measurements for both rules:\n${both(fixed)}`,
     `Adaptive rounds, at most 6; beside the strict rule on five rounds of the same fleet:\n${table(
-      [...job, 'jobs', 'strict: recall', 'all right', 'adaptive: rounds', 'recall', 'precision', 'blamed', 'undetermined', 'all right'],
+      [
+        ...job,
+        'jobs',
+        'strict: recall',
+        'all right',
+        'adaptive: rounds',
+        'recall',
+        'precision',
+        'blamed',
+        'undetermined',
+        'all right',
+      ],
       adaptive.map(({ strict, adaptive, ...cell }) => [
         ...jobOf(cell),
         String(strict.jobs),
@@ -43,7 +66,17 @@ export function describeSlowNodes({ fixed, adaptive, racks, dense, slowdowns, ti
     )}`,
     `Small or badly broken fleets, five rounds, no flips:\n${both(dense)}`,
     `Slowdowns among 256 nodes, 4 slow, five rounds, no flips. First at a line that 1 of 1,000 healthy nodes passes, then as the rules are:\n${table(
-      ['slow to', 'sigma', 'jobs', 'at line: best of rounds', 'statistical', 'as is: found', 'found or doubted', 'blamed', 'strict, floor 90 %'],
+      [
+        'slow to',
+        'sigma',
+        'jobs',
+        'at line: best of rounds',
+        'statistical',
+        'as is: found',
+        'found or doubted',
+        'blamed',
+        'strict, floor 90 %',
+      ],
       slowdowns.map(({ slowTo, sigma, jobs, lineByBest, lineStatistical, statistical, doubted, strict }) => [
         ...[slowTo, sigma].map((value) => `${Math.round(value * 100)} %`),
         String(jobs),
@@ -61,7 +94,12 @@ export function describeSlowNodes({ fixed, adaptive, racks, dense, slowdowns, ti
 }
 
 const job = ['nodes', 'slow', 'flips', 'reports'] as const;
-const jobOf = ({ size, slow, flips, reports }: Cell): string[] => [String(size), String(slow), `${flips * 100} %`, reports];
+const jobOf = ({ size, slow, flips, reports }: Cell): string[] => [
+  String(size),
+  String(slow),
+  `${flips * 100} %`,
+  reports,
+];
 
 const verdicts = ({ recall, precision, blamed, undetermined, right }: Figures): string[] => [
   percent(recall),
@@ -71,5 +109,6 @@ const verdicts = ({ recall, precision, blamed, undetermined, right }: Figures): 
   percent(right),
 ];
 
-const percent = ({ share, error }: Share): string => (Number.isNaN(share) ? '' : `${(100 * share).toFixed(2)} +-${(100 * error).toFixed(2)}`);
+const percent = ({ share, error }: Share): string =>
+  Number.isNaN(share) ? '' : `${(100 * share).toFixed(2)} +-${(100 * error).toFixed(2)}`;
 const few = (value: number): string => (value === 0 ? '0' : value.toPrecision(2));

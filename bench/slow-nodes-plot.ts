@@ -70,7 +70,8 @@ function drawn({ title, axis, ticks, curves }: Panel): string[] {
   const widest = ticks.at(-1) ?? 1;
   const x = (value: number): string => (left + (value / widest) * (width - left - right)).toFixed(1);
   const y = (value: number): string => (top + (1 - value / 100) * (height - top - bottom)).toFixed(1);
-  const label = (text: string, at: string, colour = '#444', anchor = 'middle'): string => `<text ${at} fill="${colour}" text-anchor="${anchor}">${text}</text>`;
+  const label = (text: string, at: string, colour = '#444', anchor = 'middle'): string =>
+    `<text ${at} fill="${colour}" text-anchor="${anchor}">${text}</text>`;
   return [
     label(title, `x="${width / 2}" y="20" font-weight="bold"`),
     ...[0, 25, 50, 75, 100].flatMap((value) => [

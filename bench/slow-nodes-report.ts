@@ -2,7 +2,11 @@
 
 import { type Cell, type CellFigures, runCell, runSlowdown, type SlowdownFigures, timeOf } from './slow-nodes-cells.ts';
 
-const scatteredCells = (sizes: readonly (readonly [size: number, slow: number])[], flips: readonly number[], reports: Cell['reports']): Cell[] =>
+const scatteredCells = (
+  sizes: readonly (readonly [size: number, slow: number])[],
+  flips: readonly number[],
+  reports: Cell['reports'],
+): Cell[] =>
   flips.flatMap((flips) => sizes.map(([size, slow]) => ({ size, slow, where: 'scattered' as const, flips, reports })));
 
 const cells = {
@@ -110,6 +114,10 @@ export interface Curves {
 }
 
 export const curves = (trials: number): Curves => ({
-  byNoise: scatteredCells([[64, 4]], [0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1], 'bandwidths').map((cell) => runCell(cell, trials, true)),
-  bySlowdown: [0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6].map((slowTo) => runSlowdown({ slowTo, sigma: 0.05 }, jobsOf(256, trials))),
+  byNoise: scatteredCells([[64, 4]], [0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1], 'bandwidths').map((cell) =>
+    runCell(cell, trials, true),
+  ),
+  bySlowdown: [0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6].map((slowTo) =>
+    runSlowdown({ slowTo, sigma: 0.05 }, jobsOf(256, trials)),
+  ),
 });

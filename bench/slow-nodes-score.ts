@@ -17,10 +17,24 @@ export interface DetectionTally {
   readonly rounds: number;
 }
 
-export const nothing: DetectionTally = { jobs: 0, slow: 0, found: 0, blamed: 0, undetermined: 0, right: 0, blameless: 0, rounds: 0 };
+export const nothing: DetectionTally = {
+  jobs: 0,
+  slow: 0,
+  found: 0,
+  blamed: 0,
+  undetermined: 0,
+  right: 0,
+  blameless: 0,
+  rounds: 0,
+};
 
 /** The tally with one more job. */
-export function counted(tally: DetectionTally, { nodes }: Pick<PreflightJudgement, 'nodes'>, slow: ReadonlySet<number>, rounds: number): DetectionTally {
+export function counted(
+  tally: DetectionTally,
+  { nodes }: Pick<PreflightJudgement, 'nodes'>,
+  slow: ReadonlySet<number>,
+  rounds: number,
+): DetectionTally {
   const called = nodes.filter(({ verdict }) => verdict === 'slow').map(({ rank }) => rank);
   const found = called.filter((rank) => slow.has(rank)).length;
   const blamed = called.length - found;

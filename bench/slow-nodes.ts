@@ -13,7 +13,9 @@ interface Options {
 
 export const slowNodesCommand = (): Command =>
   new Command('slow-nodes')
-    .description('Simulated fleets with known slow nodes: verdicts of the strict and the statistical rule on the same measurements. Needs no servers')
+    .description(
+      'Simulated fleets with known slow nodes: verdicts of the strict and the statistical rule on the same measurements. Needs no servers',
+    )
     .option('--trials <number>', 'jobs of up to 64 nodes in each cell; fewer of larger ones', count(1), 400)
     .option('--plot <file>', 'also draw how many are found, as an SVG picture')
     .addOption(new Option('--output <form>').choices(['table', 'json']).default('table'))

@@ -55,7 +55,11 @@ export async function setStage({ nodes, agents, limit, print }: StageOptions): P
       // The correlation window is reported separately: a configured constant is not a measurement.
       recovery: { correlation: '0ms' },
     };
-    const kcover = await startKcover(cluster, { mode: 'act', workerSettings, ...(agents === 'in-process' && { agentsOn: [] }) });
+    const kcover = await startKcover(cluster, {
+      mode: 'act',
+      workerSettings,
+      ...(agents === 'in-process' && { agentsOn: [] }),
+    });
     const inProcess = agents === 'in-process' ? new InProcessAgents(cluster, kcover) : undefined;
     await cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
     const kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
@@ -82,7 +86,10 @@ export async function setStage({ nodes, agents, limit, print }: StageOptions): P
 }
 
 export async function startHealthyJob({ cluster, client }: BenchStage): Promise<Healthy> {
-  const job = await createJob(cluster.api, pytorchJob({ name: 'healthy', namespace, workers: 0, gpus: 0, labels: { 'kcover.io/cascading-recovery': 'true' } }));
+  const job = await createJob(
+    cluster.api,
+    pytorchJob({ name: 'healthy', namespace, workers: 0, gpus: 0, labels: { 'kcover.io/cascading-recovery': 'true' } }),
+  );
   await awaitRunning(cluster.api, job);
   await isWatched(client, job);
   const [pod] = await podsOf(cluster.api, job);

@@ -24,24 +24,44 @@ const settleMs = 60_000;
 
 type Words = Pick<StormEnding, 'job' | 'node' | 'because'>;
 
-export async function endingOf({ client }: BenchStage, { hits, limit }: StormPlan, affectedJob: AffectedJob): Promise<StormEnding> {
+export async function endingOf(
+  { client }: BenchStage,
+  { hits, limit }: StormPlan,
+  affectedJob: AffectedJob,
+): Promise<StormEnding> {
   const ids = workflowIdsOf(affectedJob);
-  const ask = <Status>(workflowId: string): Promise<Status> => client.workflow.getHandle(workflowId).query<Status>(statusQuery);
+  const ask = <Status>(workflowId: string): Promise<Status> =>
+    client.workflow.getHandle(workflowId).query<Status>(statusQuery);
   let incident: string | undefined;
 
-  const words = await until(`the end of ${affectedJob.job.name}`, settleMs, async (): Promise<{ found: Words } | { missing: string }> => {
-    const job = await ask<JobStatus>(ids.job);
-    const node = hits === 'nodes' ? await ask<NodeStatus>(ids.node) : undefined;
-    incident = job.last?.incident ?? job.incident;
-    const said = `${job.phase}: ${job.because}`;
-    if (job.phase === 'watching' && job.last) {
-      const restarted = job.last.outcome === 'restarted';
-      return { found: { job: restarted ? 'restarted' : 'lost', ...(node && { node: node.phase }), ...(!restarted && { because: job.last.because }) } };
-    }
-    if (limit === 'all' || node?.phase !== 'held' || incident === undefined) return { missing: said };
-    const { phase } = await ask<RecoveryStatus>(incident);
-    return phase === 'held' ? { found: { job: 'held', node: 'held', because: node.because } } : { missing: `${said}; its recovery is ${phase}` };
-  }).catch((error: unknown): Words => ({ job: 'lost', because: error instanceof Error ? error.message : String(error) }));
+  const words = await until(
+    `the end of ${affectedJob.job.name}`,
+    settleMs,
+    async (): Promise<{ found: Words } | { missing: string }> => {
+      const job = await ask<JobStatus>(ids.job);
+      const node = hits === 'nodes' ? await ask<NodeStatus>(ids.node) : undefined;
+      incident = job.last?.incident ?? job.incident;
+      const said = `${job.phase}: ${job.because}`;
+      if (job.phase === 'watching' && job.last) {
+        const restarted = job.last.outcome === 'restarted';
+        return {
+          found: {
+            job: restarted ? 'restarted' : 'lost',
+            ...(node && { node: node.phase }),
+            ...(!restarted && { because: job.last.because }),
+          },
+        };
+      }
+      if (limit === 'all' || node?.phase !== 'held' || incident === undefined) return { missing: said };
+      const { phase } = await ask<RecoveryStatus>(incident);
+      return phase === 'held'
+        ? { found: { job: 'held', node: 'held', because: node.because } }
+        : { missing: `${said}; its recovery is ${phase}` };
+    },
+  ).catch((error: unknown): Words => ({
+    job: 'lost',
+    because: error instanceof Error ? error.message : String(error),
+  }));
 
   const length = (workflowId: string | undefined): Promise<number> =>
     workflowId === undefined ? Promise.resolve(0) : historyLength(client, workflowId).catch(() => 0);

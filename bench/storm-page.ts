@@ -6,14 +6,31 @@ import type { StormFigures, StormReport } from './storm-report.ts';
 
 export function describeStorms(report: StormReport): string {
   const { plan, nodes, machine, rounds, last } = report;
-  const hit = plan.hits === 'nodes' ? 'a kernel line on the node of each job of 1 pod' : 'a container fails in each job of 2 pods';
+  const hit =
+    plan.hits === 'nodes'
+      ? 'a kernel line on the node of each job of 1 pod'
+      : 'a container fails in each job of 2 pods';
   const head = `${plan.count} ${plan.hits} at the same moment, ${rounds.length} times: ${hit}. ${nodes} nodes, ${plan.kind}, suspend`;
   const limit = plan.limit === 'all' ? 'no limit of nodes out' : `default limit: ${plan.allowed} nodes may be out`;
-  const reasons = rounds.flatMap(({ heldBecause }) => Object.entries(heldBecause)).map(([because, count]) => `held ${count}: ${because}`);
+  const reasons = rounds
+    .flatMap(({ heldBecause }) => Object.entries(heldBecause))
+    .map(([because, count]) => `held ${count}: ${because}`);
   return [
     `${head}; ${limit}. ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${machine.node}, load ${machine.load}. Milliseconds after the first fault.`,
     table(
-      ['storm', 'faults', 'quarantined p50', 'p99', 'last', 'first delete p50', 'p99', 'last', 'running p50', 'p99', 'last'],
+      [
+        'storm',
+        'faults',
+        'quarantined p50',
+        'p99',
+        'last',
+        'first delete p50',
+        'p99',
+        'last',
+        'running p50',
+        'p99',
+        'last',
+      ],
       rounds.map(({ spread, quarantined, firstDeleted, running }, index) => [
         String(index + 1),
         ms(spread),
@@ -23,7 +40,19 @@ export function describeStorms(report: StormReport): string {
       ]),
     ),
     table(
-      ['storm', 'restarted', 'held', 'lost', 'doubled', 'misplaced', 'events p50', 'max', 'cluster', 'writes', 'per recovery'],
+      [
+        'storm',
+        'restarted',
+        'held',
+        'lost',
+        'doubled',
+        'misplaced',
+        'events p50',
+        'max',
+        'cluster',
+        'writes',
+        'per recovery',
+      ],
       rounds.map((round, index) => [String(index + 1), ...countsOf(round)]),
     ),
     `Last of all storms, p50 and worst: ${worst('quarantined', last.quarantined)}${worst('first delete', last.firstDeleted)}${worst('running', last.running)}`.trim(),
@@ -40,11 +69,30 @@ const cpuOf = (rounds: readonly StormFigures[]): string =>
     .map(([name, used]) => `${name} ${used}`)
     .join(', ');
 
-const countsOf = ({ restarted, held, safety, events, clusterEvents, writes, writesPerRecovery }: StormFigures): string[] => [
-  ...[restarted, held, safety.lost, safety.doubled, safety.misplaced, events.p50, events.max, clusterEvents, writes].map(String),
+const countsOf = ({
+  restarted,
+  held,
+  safety,
+  events,
+  clusterEvents,
+  writes,
+  writesPerRecovery,
+}: StormFigures): string[] => [
+  ...[
+    restarted,
+    held,
+    safety.lost,
+    safety.doubled,
+    safety.misplaced,
+    events.p50,
+    events.max,
+    clusterEvents,
+    writes,
+  ].map(String),
   writesPerRecovery.toFixed(1),
 ];
 
-const worst = (what: string, { n, p50, max }: Summary): string => (n === 0 || Number.isNaN(max) ? '' : `${what} ${ms(p50)} / ${ms(max)}  `);
+const worst = (what: string, { n, p50, max }: Summary): string =>
+  n === 0 || Number.isNaN(max) ? '' : `${what} ${ms(p50)} / ${ms(max)}  `;
 const ms = (value: number): string => (Number.isNaN(value) ? '' : value.toFixed(0));
 const three = ({ p50, p99, max }: Summary): string[] => [ms(p50), ms(p99), ms(max)];

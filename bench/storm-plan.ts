@@ -28,12 +28,20 @@ export function nodesOf(hits: StormPlan['hits'], count: number): number {
 /** The default limit of the settings: two nodes, or a tenth. */
 export function planOf({ hits, count, limit, kind }: Omit<StormPlan, 'allowed'>): StormPlan {
   const byDefault = Math.max(2, Math.floor(nodesOf(hits, count) / 10));
-  return { hits, count, limit, kind, allowed: hits === 'nodes' && limit === 'default' ? Math.min(count, byDefault) : count };
+  return {
+    hits,
+    count,
+    limit,
+    kind,
+    allowed: hits === 'nodes' && limit === 'default' ? Math.min(count, byDefault) : count,
+  };
 }
 
 export function stormJob({ hits, kind }: StormPlan, name: string): JobManifest {
   const { pods, gpus } = shapes[hits];
   const common = { name, namespace, gpus, labels: { 'kcover.io/cascading-recovery': 'true' } };
   // Containers that their kubelet restarts; a batch Job counts each restart.
-  return kind === 'Job' ? batchJob({ ...common, pods, restartPolicy: 'OnFailure', backoffLimit: 100 }) : pytorchJob({ ...common, workers: pods - 1 });
+  return kind === 'Job'
+    ? batchJob({ ...common, pods, restartPolicy: 'OnFailure', backoffLimit: 100 })
+    : pytorchJob({ ...common, workers: pods - 1 });
 }

@@ -53,7 +53,8 @@ export interface StormReport extends Pick<StormInput, 'plan' | 'nodes' | 'machin
 export function reportOfStorms({ plan, nodes, rounds: seen, writes, machine }: StormInput): StormReport {
   const rounds = seen.map((round) => figuresOf(round, writes));
   const sum = (of: (safety: Safety) => number): number => rounds.reduce((total, { safety }) => total + of(safety), 0);
-  const last = (what: 'quarantined' | 'firstDeleted' | 'running'): Summary => summarise(rounds.map((round) => round[what].max));
+  const last = (what: 'quarantined' | 'firstDeleted' | 'running'): Summary =>
+    summarise(rounds.map((round) => round[what].max));
   return {
     plan,
     nodes,
@@ -69,7 +70,8 @@ export function reportOfStorms({ plan, nodes, rounds: seen, writes, machine }: S
 
 function figuresOf(round: StormRound, all: readonly Write[]): StormFigures {
   const { cases, firstFault, lastFault, safety, clusterEvents, window, cpu } = round;
-  const after = (times: readonly (number | undefined)[]): Summary => summarise(times.flatMap((time) => (time === undefined ? [] : [time - firstFault])));
+  const after = (times: readonly (number | undefined)[]): Summary =>
+    summarise(times.flatMap((time) => (time === undefined ? [] : [time - firstFault])));
   const restarted = cases.filter(({ job }) => job === 'restarted');
   const writes = writesIn(window, all).length;
   return {

@@ -81,7 +81,8 @@ async function strike(
   const firstFault = now();
   await inParallel(
     affectedJobs,
-    ({ node, pod }) => (hits === 'nodes' ? breakGpu(node, kernelLine) : failContainer(cluster.api, pod, { exitCode: 1, restart: true })),
+    ({ node, pod }) =>
+      hits === 'nodes' ? breakGpu(node, kernelLine) : failContainer(cluster.api, pod, { exitCode: 1, restart: true }),
     atOnce,
   );
   return { firstFault, lastFault: now() };
@@ -108,7 +109,9 @@ async function enough(wanted: number, promises: readonly Promise<unknown>[]): Pr
 async function soFar(watched: WatchedJob | undefined): Promise<StormTimes> {
   const settled = (promise: Promise<number> | undefined): Promise<number | undefined> =>
     Promise.race([(promise ?? Promise.resolve(undefined)).catch(() => undefined), sleep(0, undefined)]);
-  const [tainted, firstDeleted, newRunning] = await Promise.all([watched?.tainted, watched?.firstDeleted, watched?.newRunning].map(settled));
+  const [tainted, firstDeleted, newRunning] = await Promise.all(
+    [watched?.tainted, watched?.firstDeleted, watched?.newRunning].map(settled),
+  );
   return {
     ...(tainted !== undefined && { tainted }),
     ...(firstDeleted !== undefined && { firstDeleted }),
@@ -116,12 +119,22 @@ async function soFar(watched: WatchedJob | undefined): Promise<StormTimes> {
   };
 }
 
-const serversOf = ({ cluster, kcover }: BenchStage): Server[] => [...Object.values(cluster.servers), ...kcover.workers, ...kcover.controllers];
+const serversOf = ({ cluster, kcover }: BenchStage): Server[] => [
+  ...Object.values(cluster.servers),
+  ...kcover.workers,
+  ...kcover.controllers,
+];
 
-const clusterEvents = ({ client }: BenchStage): Promise<number> => historyLength(client, clusterWorkflowId).catch(() => 0);
+const clusterEvents = ({ client }: BenchStage): Promise<number> =>
+  historyLength(client, clusterWorkflowId).catch(() => 0);
 
 /** Jobs first, so that a released node restarts nothing; held nodes before quarantined ones, so that none takes their place. */
-async function tidy(stage: BenchStage, { hits }: StormPlan, affectedJobs: readonly AffectedJob[], endings: readonly StormEnding[]): Promise<void> {
+async function tidy(
+  stage: BenchStage,
+  { hits }: StormPlan,
+  affectedJobs: readonly AffectedJob[],
+  endings: readonly StormEnding[],
+): Promise<void> {
   await inParallel(affectedJobs, ({ job }) => removeJob(stage, job), 8);
   if (hits === 'jobs') return;
   for (const quarantined of [false, true]) {

@@ -40,7 +40,9 @@ export async function judgeSafety(
   const all = await readWrites(stage.cluster.kubernetes.auditLog, since);
   const live = affectedJobs.flatMap(({ job }) => recorder.podsOf(job)).filter(({ gone }) => gone === undefined);
   const held = new Set(affectedJobs.filter((_, index) => endings[index]?.job === 'held').map(({ job }) => job.uid));
-  const misplaced = live.filter(({ owner, node }) => node !== undefined && !held.has(owner) && recorder.isQuarantined(node));
+  const misplaced = live.filter(
+    ({ owner, node }) => node !== undefined && !held.has(owner) && recorder.isQuarantined(node),
+  );
   const broken = await Promise.all(restarted.map((affectedJob) => violationsOf(stage, affectedJob, all, records)));
   const stops = restarted.map(({ job }) => ownOf(records, job).reduce((sum, record) => sum + record.stops.length, 0));
   return {
@@ -62,7 +64,9 @@ async function violationsOf(
   records: readonly IncidentRecord[],
 ): Promise<string[]> {
   const { events } = await client.workflow.getHandle(jobWorkflowId(job)).fetchHistory();
-  const recoveries = (events ?? []).flatMap((event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId ?? []);
+  const recoveries = (events ?? []).flatMap(
+    (event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId ?? [],
+  );
   const found = violations({
     job,
     pods: recorder.podsOf(job),
@@ -83,7 +87,11 @@ function touched({ job, old }: AffectedJob, recorder: ClusterRecorder): string[]
 }
 
 /** Only broken nodes may be quarantined, and no more than allowed. */
-function wrongNodes({ hits, allowed }: StormPlan, affectedJobs: readonly AffectedJob[], recorder: ClusterRecorder): string[] {
+function wrongNodes(
+  { hits, allowed }: StormPlan,
+  affectedJobs: readonly AffectedJob[],
+  recorder: ClusterRecorder,
+): string[] {
   const out = recorder.quarantines().filter(({ to }) => to === undefined);
   const broken = new Set(hits === 'nodes' ? affectedJobs.map(({ node }) => node.name) : []);
   const expected = hits === 'nodes' ? allowed : 0;
@@ -107,4 +115,5 @@ function recordsOf({ kcover }: BenchStage, affectedJobs: readonly AffectedJob[])
   });
 }
 
-const ownOf = (records: readonly IncidentRecord[], { uid }: Pick<RunningJob, 'uid'>): IncidentRecord[] => records.filter(({ job }) => job.uid === uid);
+const ownOf = (records: readonly IncidentRecord[], { uid }: Pick<RunningJob, 'uid'>): IncidentRecord[] =>
+  records.filter(({ job }) => job.uid === uid);

@@ -17,15 +17,26 @@ interface Options extends Pick<StormPlan, 'kind' | 'limit'> {
 
 export const stormCommand = (): Command =>
   new Command('storm')
-    .description('Many faults at the same moment: until the last node is quarantined, the last job is stopped, all run again; and whether anything got lost')
-    .addOption(new Option('--jobs <number>', 'a container of each of this many jobs fails').argParser(count(1)).conflicts('nodes'))
+    .description(
+      'Many faults at the same moment: until the last node is quarantined, the last job is stopped, all run again; and whether anything got lost',
+    )
+    .addOption(
+      new Option('--jobs <number>', 'a container of each of this many jobs fails')
+        .argParser(count(1))
+        .conflicts('nodes'),
+    )
     .option('--nodes <number>', 'a kernel line on this many nodes, each with a job', count(1))
-    .addOption(new Option('--limit <limit>', 'how many nodes may be quarantined: all, or the default limit').choices(['all', 'default']).default('all'))
+    .addOption(
+      new Option('--limit <limit>', 'how many nodes may be quarantined: all, or the default limit')
+        .choices(['all', 'default'])
+        .default('all'),
+    )
     .addOption(new Option('--kind <kind>').choices(['Job', 'PyTorchJob']).default('Job'))
     .option('--rounds <number>', 'storms, one after the other', count(1), 3)
     .addOption(new Option('--output <form>').choices(['table', 'json']).default('table'))
     .action((options: Options, command: Command) => {
-      if (options.jobs === undefined && options.nodes === undefined) command.error('error: --jobs or --nodes is needed');
+      if (options.jobs === undefined && options.nodes === undefined)
+        command.error('error: --jobs or --nodes is needed');
       return measure(options);
     });
 
@@ -43,7 +54,13 @@ async function measure({ jobs, nodes, rounds, limit, kind, output }: Options): P
       print(`storm ${round} of ${rounds}`);
     }
     const writes = await readWrites(stage.cluster.kubernetes.auditLog);
-    const report = reportOfStorms({ plan, nodes: stage.cluster.nodes.length, rounds: done, writes, machine: thisMachine() });
+    const report = reportOfStorms({
+      plan,
+      nodes: stage.cluster.nodes.length,
+      rounds: done,
+      writes,
+      machine: thisMachine(),
+    });
     process.stdout.write(output === 'json' ? `${JSON.stringify(report, null, 2)}\n` : describeStorms(report));
     if (report.lost + report.doubled + report.misplaced + report.violations.length > 0) process.exitCode = 1;
   } finally {

@@ -28,7 +28,12 @@ export interface TimedIncident {
   readonly intervalMs: number;
   /** From a checkpoint to the stop that waited for it. */
   readonly lagMs: number;
-  readonly reports: { readonly ageMs: number; readonly phase: boolean; readonly msPerStep?: number; readonly stepsPerCheckpoint?: number };
+  readonly reports: {
+    readonly ageMs: number;
+    readonly phase: boolean;
+    readonly msPerStep?: number;
+    readonly stepsPerCheckpoint?: number;
+  };
 }
 
 const [second, minute, hour] = [1000, 60_000, 3_600_000];
@@ -67,7 +72,9 @@ export function drawIncident(random: Random): TimedIncident {
       ageMs: 15 * second * random(),
       phase: random() < 0.5,
       ...(random() < 0.99 && { msPerStep: (msPerStep / paced) * spread(0.1, random) }),
-      ...(random() < 0.99 && { stepsPerCheckpoint: Math.max(1, Math.round((intervalMs / msPerStep) * spread(0.2, random))) }),
+      ...(random() < 0.99 && {
+        stepsPerCheckpoint: Math.max(1, Math.round((intervalMs / msPerStep) * spread(0.2, random))),
+      }),
     },
   };
 }
@@ -79,7 +86,8 @@ const severityAt = (share: number): Severity => (share < 0.3 ? 'dead' : share < 
 export const savedMs = (incident: TimedIncident): number => trainsMs(incident) + incident.writeMs - incident.writtenMs;
 
 /** How long it makes steps before it writes. */
-export const trainsMs = ({ interval, done, msPerStep, speed }: TimedIncident): number => ((interval - done) * msPerStep) / speed;
+export const trainsMs = ({ interval, done, msPerStep, speed }: TimedIncident): number =>
+  ((interval - done) * msPerStep) / speed;
 
 /** The progress annotations of the job at that time: from a report that is some seconds old. */
 export function progressAt(incident: TimedIncident, ms: number, epoch: number): JobProgress {
@@ -92,7 +100,10 @@ export function progressAt(incident: TimedIncident, ms: number, epoch: number): 
     at: new Date(epoch + then).toISOString(),
     ...(reports.phase && { phase: steps === interval ? 'checkpointing' : 'training' }),
     ...(reports.msPerStep !== undefined && {
-      pace: { msPerStep: reports.msPerStep, ...(reports.stepsPerCheckpoint !== undefined && { stepsPerCheckpoint: reports.stepsPerCheckpoint }) },
+      pace: {
+        msPerStep: reports.msPerStep,
+        ...(reports.stepsPerCheckpoint !== undefined && { stepsPerCheckpoint: reports.stepsPerCheckpoint }),
+      },
     }),
   };
 }
@@ -101,4 +112,5 @@ export function progressAt(incident: TimedIncident, ms: number, epoch: number): 
 const between = (least: number, most: number, random: Random): number => least * (most / least) ** random();
 const exponential = (mean: number, random: Random): number => -mean * Math.log(1 - random());
 /** A factor around 1; Box-Muller transform. */
-const spread = (sigma: number, random: Random): number => Math.exp(sigma * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()));
+const spread = (sigma: number, random: Random): number =>
+  Math.exp(sigma * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()));

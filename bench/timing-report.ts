@@ -54,7 +54,11 @@ const parts: readonly ReportPart[] = [
 ];
 
 /** All rules get the same jobs, and the same seed gives the same jobs. */
-export function reportTiming(jobs: number, settings: WorkerSettings['recovery']['checkpoint'], seed = 'timing'): TimingReport {
+export function reportTiming(
+  jobs: number,
+  settings: WorkerSettings['recovery']['checkpoint'],
+  seed = 'timing',
+): TimingReport {
   const random = randomFrom(seed);
   const drawn = Array.from({ length: jobs }, () => {
     const incident = drawIncident(random);
@@ -72,11 +76,19 @@ export function reportTiming(jobs: number, settings: WorkerSettings['recovery'][
 }
 
 function figuresOf(name: string, costs: readonly Costs[]): TimingFigures {
-  const means = Object.fromEntries(strategies.map((strategy) => [strategy, meanOf(costs.map((one) => one[strategy]))])) as Record<Strategy, Mean>;
+  const means = Object.fromEntries(
+    strategies.map((strategy) => [strategy, meanOf(costs.map((one) => one[strategy]))]),
+  ) as Record<Strategy, Mean>;
   const better = means.now.mean <= means.after.mean ? 'now' : 'after';
   const difference = meanOf(costs.map((one) => one.policy - one[better]));
   const whole = means[better].mean;
-  return { name, jobs: costs.length, ...means, better, over: { mean: difference.mean / whole, error: difference.error / whole } };
+  return {
+    name,
+    jobs: costs.length,
+    ...means,
+    better,
+    over: { mean: difference.mean / whole, error: difference.error / whole },
+  };
 }
 
 function meanOf(values: readonly number[]): Mean {

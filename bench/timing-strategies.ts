@@ -9,7 +9,8 @@ export type Strategy = (typeof strategies)[number];
 export type Costs = Readonly<Record<Strategy, number>>;
 
 /** Loss of a stop before the checkpoint: all work since the last one, and all time since the fault. */
-const stopped = ({ done, msPerStep, writtenMs }: TimedIncident, ms: number): number => done * msPerStep + writtenMs + ms;
+const stopped = ({ done, msPerStep, writtenMs }: TimedIncident, ms: number): number =>
+  done * msPerStep + writtenMs + ms;
 
 /** Loss of a stop after it: what the slow node wasted, and the work since. */
 const saved = (incident: TimedIncident): number => trainsMs(incident) * (1 - incident.speed) + incident.lagMs;
@@ -17,7 +18,8 @@ const saved = (incident: TimedIncident): number => trainsMs(incident) * (1 - inc
 const lives = (incident: TimedIncident): boolean => savedMs(incident) <= incident.endsMs;
 
 /** The end of a job is detected at once when its pods fail, and by missing steps when it hangs. */
-const seenMs = ({ endsMs, hangs }: TimedIncident, stallMs: number): number => endsMs + (hangs && endsMs > 0 ? stallMs : 0);
+const seenMs = ({ endsMs, hangs }: TimedIncident, stallMs: number): number =>
+  endsMs + (hangs && endsMs > 0 ? stallMs : 0);
 
 /** All four costs of the same job. `bound` knows the future. */
 export function costsOf(incident: TimedIncident, settings: WorkerSettings['recovery']['checkpoint']): Costs {
@@ -40,7 +42,10 @@ function byPolicy(incident: TimedIncident, settings: WorkerSettings['recovery'][
   let { severity } = incident;
   let until = Infinity;
   for (let ms = 0; ; ms = worsensMs) {
-    const { choice, withinMs, stallMs } = chooseTiming({ severity, progress: progressAt(incident, ms, epoch), gpus, now: epoch + ms }, settings);
+    const { choice, withinMs, stallMs } = chooseTiming(
+      { severity, progress: progressAt(incident, ms, epoch), gpus, now: epoch + ms },
+      settings,
+    );
     if (choice === 'now') return stopped(incident, ms);
     until = Math.min(until, ms + withinMs);
     const end = Math.min(until, lives(incident) ? Infinity : seenMs(incident, stallMs));

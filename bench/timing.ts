@@ -14,7 +14,9 @@ interface Options {
 
 export const timingCommand = (): Command =>
   new Command('timing')
-    .description('Simulated faults with known outcomes: what a stop now, a stop after the next checkpoint, and the policy lose. Needs no servers')
+    .description(
+      'Simulated faults with known outcomes: what a stop now, a stop after the next checkpoint, and the policy lose. Needs no servers',
+    )
     .option('--jobs <number>', 'simulated jobs', count(2), 200_000)
     .option('--seed <text>', 'seed of the jobs', 'timing')
     .option('--most <duration>', 'recovery.checkpoint.most of the policy, instead of its default')

@@ -25,8 +25,18 @@ export interface Trial {
   readonly firstDeleted: number;
   readonly newRunning: number;
   /** Only with kcover. */
-  readonly histories?: { readonly atStart: number; readonly job: number; readonly recovery: number; readonly node: number; readonly cluster: number };
-  readonly steps?: { readonly node: readonly HistoryStep[]; readonly job: readonly HistoryStep[]; readonly recovery: readonly HistoryStep[] };
+  readonly histories?: {
+    readonly atStart: number;
+    readonly job: number;
+    readonly recovery: number;
+    readonly node: number;
+    readonly cluster: number;
+  };
+  readonly steps?: {
+    readonly node: readonly HistoryStep[];
+    readonly job: readonly HistoryStep[];
+    readonly recovery: readonly HistoryStep[];
+  };
   /** The audit log is counted between these times. */
   readonly window?: { readonly from: number; readonly to: number };
   /** Node's signal to the start of the recovery, ms. */
@@ -41,21 +51,36 @@ export const restMs = 2000;
 
 export const kernelLine = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
 
-export async function runTrial(stage: BenchStage, healthy: Healthy, variant: Variant, number: number, pods: number): Promise<Trial> {
+export async function runTrial(
+  stage: BenchStage,
+  healthy: Healthy,
+  variant: Variant,
+  number: number,
+  pods: number,
+): Promise<Trial> {
   const { cluster } = stage;
   const job = await createJob(cluster.api, manifestOf(variant, `${variant.name}-${number}`, pods));
   const running = await awaitRunning(cluster.api, job, { withinMs: 180_000 });
   const failingPod = running.findLast((pod) => pod.spec?.nodeName !== healthy.node);
   const node = cluster.nodes.find(({ name }) => name === failingPod?.spec?.nodeName);
-  if (failingPod === undefined || node === undefined) throw new Error(`${job.name} has no pod on a node that may break`);
+  if (failingPod === undefined || node === undefined)
+    throw new Error(`${job.name} has no pod on a node that may break`);
   await sleep(restMs);
-  const trial = variant.fault === 'none' ? await byHand(stage, variant, job, node.name) : await byKcover(stage, variant, job, failingPod, node);
+  const trial =
+    variant.fault === 'none'
+      ? await byHand(stage, variant, job, node.name)
+      : await byKcover(stage, variant, job, failingPod, node);
   await removeJob(stage, job);
   return trial;
 }
 
 async function byHand(stage: BenchStage, variant: Variant, job: RunningJob, node: string): Promise<Trial> {
-  const { began, tainted, stopBegan, firstDeleted, newRunning } = await stage.direct.restart(stage.observer, job, node, variant);
+  const { began, tainted, stopBegan, firstDeleted, newRunning } = await stage.direct.restart(
+    stage.observer,
+    job,
+    node,
+    variant,
+  );
   await stage.direct.untaint(stage.observer, node);
   return { variant: variant.name, fault: began, stopBegan, tainted, firstDeleted, newRunning };
 }
@@ -69,17 +94,23 @@ async function byKcover(
 ): Promise<Trial> {
   const { observer, client, cluster } = stage;
   await isWatched(client, job);
-  const [atStart, clusterBefore] = [await historyLength(client, jobWorkflowId(job)), await historyLength(client, clusterWorkflowId)];
+  const [atStart, clusterBefore] = [
+    await historyLength(client, jobWorkflowId(job)),
+    await historyLength(client, clusterWorkflowId),
+  ];
   const isKernel = variant.fault === 'kernel';
   const seen = observer.restartOf(job, new Set(observer.podsOf(job).map((pod) => pod.metadata?.uid ?? '')));
   const seenTainted = isKernel ? observer.tainted(node.name, quarantineTaintKey) : Promise.resolve(undefined);
 
   const fault = now();
-  await (isKernel ? breakGpu(node, kernelLine) : failContainer(cluster.api, failingPod, { exitCode: 1, restart: true }));
+  await (isKernel
+    ? breakGpu(node, kernelLine)
+    : failContainer(cluster.api, failingPod, { exitCode: 1, restart: true }));
   const [tainted, firstDeleted, newRunning] = await Promise.all([seenTainted, seen.firstDeleted, seen.newRunning]);
 
   const { last } = await isWatched(client, job, true);
-  if (last === undefined || last.outcome !== 'restarted') throw new Error(`${job.name} ended as ${last?.outcome}: ${last?.because}`);
+  if (last === undefined || last.outcome !== 'restarted')
+    throw new Error(`${job.name} ended as ${last?.outcome}: ${last?.because}`);
   const to = now();
   const recovery = await readHistory(client, last.incident);
   const ofJob = await readHistory(client, jobWorkflowId(job));
@@ -92,7 +123,13 @@ async function byKcover(
     fault,
     firstDeleted,
     newRunning,
-    histories: { atStart, job: ofJob.events - atStart, recovery: recovery.events, node: ofNode?.events ?? 0, cluster: clusterEvents },
+    histories: {
+      atStart,
+      job: ofJob.events - atStart,
+      recovery: recovery.events,
+      node: ofNode?.events ?? 0,
+      cluster: clusterEvents,
+    },
     steps: { node: ofNode?.steps ?? [], job: ofJob.steps, recovery: recovery.steps },
     window: { from: fault, to },
     ...(tainted !== undefined && { tainted }),

@@ -22,7 +22,9 @@ export const variantsFor = (pods: number, method?: StopMethod, names?: readonly 
 
 /** Variants of one stop method, or with one of these names, or all. */
 export const variantsOf = (method?: StopMethod, names?: readonly string[]): readonly Variant[] =>
-  all.filter(({ by, name }) => (method === undefined || by === method) && (names === undefined || names.includes(name)));
+  all.filter(
+    ({ by, name }) => (method === undefined || by === method) && (names === undefined || names.includes(name)),
+  );
 
 const all: readonly Variant[] = [
   { name: 'pytorch-suspend', kind: 'PyTorchJob', by: 'suspend', fault: 'kernel' },

@@ -11,4 +11,7 @@ const apart = new Set(['events', 'leases', 'tokenreviews', 'subjectaccessreviews
 
 /** Requests of kcover that change something, Events, Leases and reviews apart. */
 export const writesIn = ({ from, to }: Window, writes: readonly Write[]): Write[] =>
-  writes.filter(({ at, user, resource }) => at.getTime() >= from && at.getTime() <= to && user.startsWith(own) && !apart.has(resource));
+  writes.filter(
+    ({ at, user, resource }) =>
+      at.getTime() >= from && at.getTime() <= to && user.startsWith(own) && !apart.has(resource),
+  );

@@ -31,7 +31,10 @@ function packagedNode() {
 /** Runs the same command line under another Node and exits with its code. */
 function runUnder(node) {
   // Under the name it was called by, which the help repeats.
-  const child = spawn(node, [process.argv[1] ?? here, ...process.argv.slice(2)], { stdio: 'inherit', env: { ...process.env, KCOVER_NODE: node } });
+  const child = spawn(node, [process.argv[1] ?? here, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { ...process.env, KCOVER_NODE: node },
+  });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(`cannot run ${node}: ${error.message}`));
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

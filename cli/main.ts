@@ -46,5 +46,7 @@ async function main(environment: CliEnvironment): Promise<number> {
 }
 
 // A reader that closes the pipe early (`kcover list | head`) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed));
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
+);
 process.exitCode = await main(readEnvironment(process));

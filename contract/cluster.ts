@@ -54,7 +54,9 @@ export interface ReserveLimit {
 /** Update `reserve`, a list keyed by node UID: asking again returns the same reservation. */
 export interface ReserveRequest {
   readonly limit: ReserveLimit;
-  readonly wanted: readonly (Omit<Reservation, 'since'> & { /** Requested by a person: limit and pause do not apply. */ readonly byOperator?: boolean })[];
+  readonly wanted: readonly (Omit<Reservation, 'since'> & {
+    /** Requested by a person: limit and pause do not apply. */ readonly byOperator?: boolean;
+  })[];
 }
 export type ReserveAnswer =
   | { readonly granted: true; readonly nodeUid: string; readonly incident: string }

@@ -8,9 +8,21 @@ export const errorCatalogue = {
     what: 'the Kubernetes API did not answer',
     remedy: 'kcover waits and tries again; look at the API server and the network',
   },
-  'kube.throttled': { kind: 'transient', what: 'the Kubernetes API asked to slow down', remedy: 'kcover waits as long as the server asked' },
-  'kube.conflict': { kind: 'transient', what: 'the object changed while it was being written', remedy: 'kcover reads it again' },
-  'kube.forbidden': { kind: 'transient', what: 'kcover may not do this', remedy: 'kcover doctor lists the missing permissions' },
+  'kube.throttled': {
+    kind: 'transient',
+    what: 'the Kubernetes API asked to slow down',
+    remedy: 'kcover waits as long as the server asked',
+  },
+  'kube.conflict': {
+    kind: 'transient',
+    what: 'the object changed while it was being written',
+    remedy: 'kcover reads it again',
+  },
+  'kube.forbidden': {
+    kind: 'transient',
+    what: 'kcover may not do this',
+    remedy: 'kcover doctor lists the missing permissions',
+  },
   'kube.invalid': {
     kind: 'permanent',
     what: 'the Kubernetes API rejected the request',
@@ -23,8 +35,16 @@ export const errorCatalogue = {
   },
   'node.gone': { kind: 'permanent', what: 'the node is gone or was replaced', remedy: 'nothing: the quarantine ends' },
   'job.gone': { kind: 'permanent', what: 'the job is gone or was replaced', remedy: 'nothing: the recovery ends' },
-  'temporal.unreachable': { kind: 'transient', what: 'Temporal did not answer', remedy: 'check TEMPORAL_ADDRESS and the server' },
-  'temporal.refused': { kind: 'transient', what: 'Temporal refuses this', remedy: 'check TEMPORAL_NAMESPACE and the credentials; kcover doctor shows details' },
+  'temporal.unreachable': {
+    kind: 'transient',
+    what: 'Temporal did not answer',
+    remedy: 'check TEMPORAL_ADDRESS and the server',
+  },
+  'temporal.refused': {
+    kind: 'transient',
+    what: 'Temporal refuses this',
+    remedy: 'check TEMPORAL_NAMESPACE and the credentials; kcover doctor shows details',
+  },
   'cluster.other': {
     kind: 'permanent',
     what: 'this Temporal namespace serves another Kubernetes cluster',
@@ -35,14 +55,26 @@ export const errorCatalogue = {
     what: 'a search attribute is not registered',
     remedy: 'kcover doctor --fix, or the command that the message names',
   },
-  'settings.invalid': { kind: 'permanent', what: 'the settings cannot be used', remedy: 'correct the line that the message shows' },
-  'address.taken': { kind: 'permanent', what: 'kcover cannot listen on this address', remedy: 'stop the process that listens there, or set another host:port' },
+  'settings.invalid': {
+    kind: 'permanent',
+    what: 'the settings cannot be used',
+    remedy: 'correct the line that the message shows',
+  },
+  'address.taken': {
+    kind: 'permanent',
+    what: 'kcover cannot listen on this address',
+    remedy: 'stop the process that listens there, or set another host:port',
+  },
   'file.unreadable': {
     kind: 'permanent',
     what: 'a file that is needed cannot be read',
     remedy: 'mount it, or give the user of the process the right to read it',
   },
-  'records.unwritable': { kind: 'transient', what: 'the record store cannot be written', remedy: 'check free space and permissions of the directory' },
+  'records.unwritable': {
+    kind: 'transient',
+    what: 'the record store cannot be written',
+    remedy: 'check free space and permissions of the directory',
+  },
   usage: { kind: 'permanent', what: 'the command line cannot be used', remedy: 'kcover help' },
   refused: { kind: 'permanent', what: 'policy refuses this', remedy: 'read the reason; some refusals name a command' },
   'not-found': { kind: 'permanent', what: 'there is no such thing', remedy: 'kcover list' },
@@ -59,7 +91,11 @@ export class KcoverError extends Error {
   /** The server asked to wait this long before the next attempt, ms. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(code: ErrorCode, because: string, more: { what?: string; remedy?: string; retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    because: string,
+    more: { what?: string; remedy?: string; retryAfterMs?: number; cause?: unknown } = {},
+  ) {
     super(more.what ?? errorCatalogue[code].what, more.cause === undefined ? undefined : { cause: more.cause });
     this.code = code;
     this.because = because;
@@ -73,7 +109,8 @@ export class KcoverError extends Error {
 }
 
 /** The three lines a person reads: what, because, try. */
-export const explainError = (error: KcoverError): string => `error[${error.code}]: ${error.message}\n  because: ${error.because}\n  try:     ${error.advice}`;
+export const explainError = (error: KcoverError): string =>
+  `error[${error.code}]: ${error.message}\n  because: ${error.because}\n  try:     ${error.advice}`;
 
 /** Exit codes of every command. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, refused: 3, notFound: 4, unreachable: 5, bug: 70 } as const;

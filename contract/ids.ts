@@ -121,7 +121,8 @@ interface Named {
 }
 
 /** Ids are parts joined by `/`: a part that contains one would form the id of another object. Throws `name.invalid`. */
-const named = ({ namespace, name, uid }: Named): string => `${objectName(namespace)}/${objectName(name)}/${objectUid(uid)}`;
+const named = ({ namespace, name, uid }: Named): string =>
+  `${objectName(namespace)}/${objectName(name)}/${objectUid(uid)}`;
 
 /** `job/<namespace>/<name>/<uid>`: the workflow that looks after one training job. */
 export const jobWorkflowId = (job: Named): string => `job/${named(job)}`;
@@ -130,7 +131,8 @@ export const jobWorkflowId = (job: Named): string => `job/${named(job)}`;
 export const recoveryIdPrefix = (job: Named): string => `recovery/${named(job)}/`;
 
 /** `recovery/<namespace>/<name>/<uid>/<UTC time of the first fault, ms>`: one incident of one job. */
-export const recoveryId = (job: Named, firstFaultAt: number): string => `${recoveryIdPrefix(job)}${new Date(firstFaultAt).toISOString()}`;
+export const recoveryId = (job: Named, firstFaultAt: number): string =>
+  `${recoveryIdPrefix(job)}${new Date(firstFaultAt).toISOString()}`;
 
 /** `<namespace>/<name>/<UTC time of the first fault, ms>`: without the UID of the job, which readers of nodes need not see. */
 export const recoveryWithoutUid = (id: string): string => id.replace(/^recovery\/([^/]+\/[^/]+)\/[^/]+/, '$1');
@@ -139,7 +141,8 @@ export const recoveryWithoutUid = (id: string): string => id.replace(/^recovery\
 export const nodeWorkflowId = (node: string): string => `node/${objectName(node)}`;
 
 /** `node/<name>/<UTC time, ms>`: one quarantine of one node. */
-export const quarantineId = (node: string, at: number): string => `${nodeWorkflowId(node)}/${new Date(at).toISOString()}`;
+export const quarantineId = (node: string, at: number): string =>
+  `${nodeWorkflowId(node)}/${new Date(at).toISOString()}`;
 
 /** `preflight/<namespace>/<workload>/<uid>`: the workflow that collects the reports of one workload. */
 export const preflightWorkflowId = (workload: Named): string => `preflight/${named(workload)}`;

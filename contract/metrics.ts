@@ -12,31 +12,59 @@ export interface MetricEntry {
 
 export const metricTable = {
   every: {
-    build: { name: 'kcover_build_info', help: 'Always 1; the labels name role and version', labelNames: ['role', 'version'] },
+    build: {
+      name: 'kcover_build_info',
+      help: 'Always 1; the labels name role and version',
+      labelNames: ['role', 'version'],
+    },
   },
   controller: {
     leading: { name: 'kcover_leading', help: '1 while this controller leads', labelNames: [] },
-    messagesWaiting: { name: 'kcover_messages_waiting', help: 'Messages to workflows that Temporal has not accepted yet', labelNames: [] },
-    agentsLive: { name: 'kcover_agents_live', help: 'Agents that reported within agents.silent, a setting of the controller', labelNames: [] },
+    messagesWaiting: {
+      name: 'kcover_messages_waiting',
+      help: 'Messages to workflows that Temporal has not accepted yet',
+      labelNames: [],
+    },
+    agentsLive: {
+      name: 'kcover_agents_live',
+      help: 'Agents that reported within agents.silent, a setting of the controller',
+      labelNames: [],
+    },
     agentsSilent: {
       name: 'kcover_agent_silent',
       help: '1 for each node with accelerators whose agent has not reported to this leader for agents.silent; none before it has led for that long',
       labelNames: ['node'],
     },
-    reportsAccepted: { name: 'kcover_intake_accepted_total', help: 'Reports of agents that Temporal accepted', labelNames: [] },
-    reportsRepeated: { name: 'kcover_intake_repeated_total', help: 'Reports of agents that were accepted before', labelNames: [] },
+    reportsAccepted: {
+      name: 'kcover_intake_accepted_total',
+      help: 'Reports of agents that Temporal accepted',
+      labelNames: [],
+    },
+    reportsRepeated: {
+      name: 'kcover_intake_repeated_total',
+      help: 'Reports of agents that were accepted before',
+      labelNames: [],
+    },
     faultsSuppressed: {
       name: 'kcover_intake_suppressed_total',
       help: 'Faults that repeat a code on a device more often than intake.limits allows: accepted, and not sent to workflows',
       labelNames: [],
     },
-    rejected: { name: 'kcover_intake_rejected_total', help: 'Requests of agents that were rejected', labelNames: ['reason'] },
+    rejected: {
+      name: 'kcover_intake_rejected_total',
+      help: 'Requests of agents that were rejected',
+      labelNames: ['reason'],
+    },
     certificateExpiry: {
       name: 'kcover_intake_certificate_expiry_timestamp_seconds',
       help: 'When the certificate of the intake expires; agents cannot report after that',
       labelNames: [],
     },
-    gaps: { name: 'kcover_intake_gaps_total', help: 'Gaps that agents reported: kernel lines or reports that were lost', labelNames: ['what'] },
+    gaps: {
+      name: 'kcover_intake_gaps_total',
+      help: 'Gaps that agents reported: kernel lines or reports that were lost',
+      labelNames: ['what'],
+    },
     preflightReports: {
       name: 'kcover_preflight_reports_total',
       help: 'Preflight reports of agents by answer; a repeated upload counts again',
@@ -52,22 +80,46 @@ export const metricTable = {
       help: 'Progress files of agents by answer: counted, or why not; a repeated upload counts again',
       labelNames: ['answer'],
     },
-    progressOdd: { name: 'kcover_progress_odd_total', help: 'Progress reports that contradict themselves or earlier ones, by kind', labelNames: ['what'] },
+    progressOdd: {
+      name: 'kcover_progress_odd_total',
+      help: 'Progress reports that contradict themselves or earlier ones, by kind',
+      labelNames: ['what'],
+    },
     progressWrites: {
       name: 'kcover_progress_writes_total',
       help: 'Writes of the progress annotations of jobs, by result',
       labelNames: ['result'],
     },
-    trainingHangs: { name: 'kcover_training_hangs_total', help: 'Training hangs that were detected; a new leader counts a lasting one again', labelNames: [] },
+    trainingHangs: {
+      name: 'kcover_training_hangs_total',
+      help: 'Training hangs that were detected; a new leader counts a lasting one again',
+      labelNames: [],
+    },
     signalsSent: { name: 'kcover_signals_sent_total', help: 'Calls that Temporal accepted', labelNames: ['signal'] },
-    signalFailures: { name: 'kcover_signal_failures_total', help: 'Calls that Temporal did not accept, each attempt counted', labelNames: ['signal'] },
+    signalFailures: {
+      name: 'kcover_signal_failures_total',
+      help: 'Calls that Temporal did not accept, each attempt counted',
+      labelNames: ['signal'],
+    },
     podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures sent to workflows', labelNames: ['code'] },
-    recoveryLabelsIgnored: { name: 'kcover_recovery_labels_ignored_total', help: 'need-recovery labels on jobs that are not supervised', labelNames: [] },
+    recoveryLabelsIgnored: {
+      name: 'kcover_recovery_labels_ignored_total',
+      help: 'need-recovery labels on jobs that are not supervised',
+      labelNames: [],
+    },
     watchBreaks: { name: 'kcover_watch_breaks_total', help: 'Outages of Kubernetes watches', labelNames: ['what'] },
   },
   worker: {
-    decisions: { name: 'kcover_decisions_total', help: 'Decisions of policy, by subject and result', labelNames: ['about', 'kind'] },
-    held: { name: 'kcover_held_total', help: 'Times that a quarantine or a recovery had to wait', labelNames: ['what'] },
+    decisions: {
+      name: 'kcover_decisions_total',
+      help: 'Decisions of policy, by subject and result',
+      labelNames: ['about', 'kind'],
+    },
+    held: {
+      name: 'kcover_held_total',
+      help: 'Times that a quarantine or a recovery had to wait',
+      labelNames: ['what'],
+    },
     quarantines: {
       name: 'kcover_quarantines_total',
       help: 'Nodes quarantined; `other`: the taint was already there, set by somebody else',
@@ -75,32 +127,64 @@ export const metricTable = {
     },
     releases: { name: 'kcover_releases_total', help: 'Nodes released', labelNames: [] },
     stops: { name: 'kcover_stops_total', help: 'Attempts stopped, by method and result', labelNames: ['by', 'result'] },
-    forced: { name: 'kcover_pods_forced_total', help: 'Pods deleted by force: their processes were not observed to end', labelNames: [] },
+    forced: {
+      name: 'kcover_pods_forced_total',
+      help: 'Pods deleted by force: their processes were not observed to end',
+      labelNames: [],
+    },
     recoveries: { name: 'kcover_recoveries_total', help: 'Recoveries that ended', labelNames: ['outcome'] },
     stuck: {
       name: 'kcover_recoveries_stuck_total',
       help: 'Checks that found a recovery whose workflow task keeps failing; one every five minutes while that lasts',
       labelNames: [],
     },
-    failures: { name: 'kcover_activity_failures_total', help: 'Failed attempts of activities, by error code', labelNames: ['activity', 'code'] },
+    failures: {
+      name: 'kcover_activity_failures_total',
+      help: 'Failed attempts of activities, by error code',
+      labelNames: ['activity', 'code'],
+    },
   },
   agent: {
-    waiting: { name: 'kcover_agent_spool_waiting', help: 'Reports that the controller has not accepted yet', labelNames: [] },
+    waiting: {
+      name: 'kcover_agent_spool_waiting',
+      help: 'Reports that the controller has not accepted yet',
+      labelNames: [],
+    },
     bytes: { name: 'kcover_agent_spool_bytes', help: 'Size of the spool file', labelNames: [] },
     onDisk: { name: 'kcover_agent_spool_on_disk', help: '1 while the spool can be written to disk', labelNames: [] },
     dropped: { name: 'kcover_agent_spool_dropped_total', help: 'Reports that a full spool dropped', labelNames: [] },
-    gaps: { name: 'kcover_agent_gaps_total', help: 'Gaps reported to the controller: kernel lines or reports that were lost', labelNames: ['what'] },
+    gaps: {
+      name: 'kcover_agent_gaps_total',
+      help: 'Gaps reported to the controller: kernel lines or reports that were lost',
+      labelNames: ['what'],
+    },
     sent: { name: 'kcover_agent_reports_sent_total', help: 'Reports that the controller accepted', labelNames: [] },
-    refused: { name: 'kcover_agent_requests_refused_total', help: 'Requests that the controller did not accept', labelNames: ['reason'] },
+    refused: {
+      name: 'kcover_agent_requests_refused_total',
+      help: 'Requests that the controller did not accept',
+      labelNames: ['reason'],
+    },
     failing: { name: 'kcover_agent_report_failures', help: 'Consecutive failed attempts to report', labelNames: [] },
     acceptedAt: {
       name: 'kcover_agent_last_accepted_timestamp_seconds',
       help: 'When the controller last accepted a report or a heartbeat; 0 before the first',
       labelNames: [],
     },
-    detectorUnavailable: { name: 'kcover_agent_detector_unavailable', help: '1 while a detector cannot read its source', labelNames: ['detector'] },
-    preflightWaiting: { name: 'kcover_agent_preflight_waiting', help: 'Preflight report files that have no answer yet', labelNames: [] },
-    preflightAccepted: { name: 'kcover_agent_preflight_accepted_total', help: 'Preflight report files that Temporal accepted', labelNames: [] },
+    detectorUnavailable: {
+      name: 'kcover_agent_detector_unavailable',
+      help: '1 while a detector cannot read its source',
+      labelNames: ['detector'],
+    },
+    preflightWaiting: {
+      name: 'kcover_agent_preflight_waiting',
+      help: 'Preflight report files that have no answer yet',
+      labelNames: [],
+    },
+    preflightAccepted: {
+      name: 'kcover_agent_preflight_accepted_total',
+      help: 'Preflight report files that Temporal accepted',
+      labelNames: [],
+    },
     preflightRefused: {
       name: 'kcover_agent_preflight_refused_total',
       help: 'Preflight report files that were refused, by the unusable field or another reason',
@@ -111,21 +195,45 @@ export const metricTable = {
       help: 'Entries among the report files that are no report file, or exceed the limit',
       labelNames: [],
     },
-    preflightUnavailable: { name: 'kcover_agent_preflight_unavailable', help: '1 while the report files cannot be read', labelNames: [] },
-    preflightFailing: { name: 'kcover_agent_preflight_failures', help: 'Consecutive failed attempts to send report files', labelNames: [] },
+    preflightUnavailable: {
+      name: 'kcover_agent_preflight_unavailable',
+      help: '1 while the report files cannot be read',
+      labelNames: [],
+    },
+    preflightFailing: {
+      name: 'kcover_agent_preflight_failures',
+      help: 'Consecutive failed attempts to send report files',
+      labelNames: [],
+    },
     progressSent: {
       name: 'kcover_agent_progress_sent_total',
       help: 'Progress files of trainers that reached the controller; a repeated upload counts again',
       labelNames: [],
     },
-    progressUnusable: { name: 'kcover_agent_progress_unusable_total', help: 'Progress files that cannot be used, each version counted', labelNames: [] },
+    progressUnusable: {
+      name: 'kcover_agent_progress_unusable_total',
+      help: 'Progress files that cannot be used, each version counted',
+      labelNames: [],
+    },
     progressIgnored: {
       name: 'kcover_agent_progress_ignored',
       help: 'Entries among the progress files that are no progress file, or exceed the limit',
       labelNames: [],
     },
-    progressUnavailable: { name: 'kcover_agent_progress_unavailable', help: '1 while the progress files cannot be read', labelNames: [] },
-    progressFailing: { name: 'kcover_agent_progress_failures', help: 'Consecutive failed attempts to send progress files', labelNames: [] },
-    read: { name: 'kcover_agent_detector_lines_total', help: 'Lines that a detector has read', labelNames: ['detector'] },
+    progressUnavailable: {
+      name: 'kcover_agent_progress_unavailable',
+      help: '1 while the progress files cannot be read',
+      labelNames: [],
+    },
+    progressFailing: {
+      name: 'kcover_agent_progress_failures',
+      help: 'Consecutive failed attempts to send progress files',
+      labelNames: [],
+    },
+    read: {
+      name: 'kcover_agent_detector_lines_total',
+      help: 'Lines that a detector has read',
+      labelNames: ['detector'],
+    },
   },
 } as const satisfies Record<string, Readonly<Record<string, MetricEntry>>>;

@@ -35,7 +35,12 @@ const unseenInLogs = /(?![\u200C\u200D])[\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** A log line without escape sequences, control characters and direction marks. Emoji, tabs and blanks stay. */
 export const withoutEscapes = (line: string): string =>
-  line.replace(sequences, '').replace(printedColours, '').replace(controls, '').replace(unseenInLogs, '').toWellFormed();
+  line
+    .replace(sequences, '')
+    .replace(printedColours, '')
+    .replace(controls, '')
+    .replace(unseenInLogs, '')
+    .toWellFormed();
 
 /** Lines for a terminal: no control characters except line breaks and tabs, and no invisible characters. */
 export const printable = (text: string): string =>
@@ -70,4 +75,5 @@ export const oneLine = (text: string, most: number): string =>
 const markup = /[\\`*[\]<>|]|:(?=\/\/)|(?<=\bwww)\./gi;
 
 /** One line in which no character acts as Markdown: no links, HTML or table columns. */
-export const inMarkdown = (text: string, most = 20_000): string => oneLine(text.replace(/\s+/g, ' '), most).replace(markup, (sign) => `\\${sign}`);
+export const inMarkdown = (text: string, most = 20_000): string =>
+  oneLine(text.replace(/\s+/g, ' '), most).replace(markup, (sign) => `\\${sign}`);

@@ -70,7 +70,12 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const intake = openIntake({
     certificate,
     authenticate: {
-      agents: authenticator({ source: tokensFor(kube, intakeSettings.audience), audience: intakeSettings.audience, account: intakeSettings.agentAccount, now }),
+      agents: authenticator({
+        source: tokensFor(kube, intakeSettings.audience),
+        audience: intakeSettings.audience,
+        account: intakeSettings.agentAccount,
+        now,
+      }),
       preflights: authenticator({ source: tokensFor(kube, preflight.audience), audience: preflight.audience, now }),
     },
     limits: intakeSettings.limits,
@@ -124,7 +129,10 @@ export async function startController(options: ControllerOptions): Promise<Contr
       // Nothing may be under way when the next leader begins.
       term?.end();
       term = undefined;
-      await Promise.all([claimed.stop(), label && Promise.race([label.remove(), sleep(closeMs, undefined, { ref: false })])]);
+      await Promise.all([
+        claimed.stop(),
+        label && Promise.race([label.remove(), sleep(closeMs, undefined, { ref: false })]),
+      ]);
       await stopped;
     },
     stopped,
@@ -137,7 +145,11 @@ const tokensFor = (kube: Kube, audience: string): TokenSource => ({
 });
 
 /** Without an election there is one replica, and no label is needed. */
-function labelOf({ settings, kube, pod, log }: ControllerOptions, leading: () => boolean, signal: AbortSignal): LeaderLabel | undefined {
+function labelOf(
+  { settings, kube, pod, log }: ControllerOptions,
+  leading: () => boolean,
+  signal: AbortSignal,
+): LeaderLabel | undefined {
   const { enabled, name, lease, retry } = settings.leaderElection;
   if (!enabled || !pod) return undefined;
   return openLeaderLabel({
@@ -171,7 +183,11 @@ async function listen(intake: ReturnType<typeof openIntake>, where: string): Pro
   try {
     await intake.listen({ host: host || '0.0.0.0', port: Number(port) });
   } catch (error) {
-    throw new KcoverError('address.taken', `intake.listen ${where}: ${error instanceof Error ? error.message : 'cannot listen'}`, { cause: error });
+    throw new KcoverError(
+      'address.taken',
+      `intake.listen ${where}: ${error instanceof Error ? error.message : 'cannot listen'}`,
+      { cause: error },
+    );
   }
   const [bound] = intake.addresses();
   return { host: bound?.address ?? host, port: bound?.port ?? Number(port) };

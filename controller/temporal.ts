@@ -18,7 +18,10 @@ export interface WorkflowsOptions {
 }
 
 /** State of the latest run of a node's workflow. */
-export type LastRun = { readonly state: 'none' } | { readonly state: 'running' } | { readonly state: 'closed'; readonly outcome?: NodeOutcome };
+export type LastRun =
+  | { readonly state: 'none' }
+  | { readonly state: 'running' }
+  | { readonly state: 'closed'; readonly outcome?: NodeOutcome };
 
 /** Reads workflows. Lists are eventually consistent; `lastRun` is not. */
 export interface Workflows {
@@ -88,7 +91,9 @@ export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions)
     runningJobs: () => idsOf(`WorkflowType = '${workflowTypes.trainingJob}' AND ExecutionStatus = 'Running'`),
     runningPreflights: () => idsOf(`WorkflowType = '${workflowTypes.preflight}' AND ExecutionStatus = 'Running'`),
     runningNodes: () => nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`),
-    nodesGone: async () => [...new Set(await nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND KcoverOutcome = 'gone'`))],
+    nodesGone: async () => [
+      ...new Set(await nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND KcoverOutcome = 'gone'`)),
+    ],
     lastRun: (node) => inTime(`look at node/${node}`, () => lastRun(client, node)),
   };
 }
@@ -96,9 +101,12 @@ export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions)
 async function lastRun(client: Client, node: string): Promise<LastRun> {
   try {
     const { status, runId } = await client.workflow.getHandle(nodeWorkflowId(node)).describe();
-    if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' || status.name === 'PAUSED') return { state: 'running' };
+    if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' || status.name === 'PAUSED')
+      return { state: 'running' };
     if (status.name !== 'COMPLETED') return { state: 'closed' };
-    const outcome: unknown = await client.workflow.getHandle(nodeWorkflowId(node), runId, { followRuns: false }).result();
+    const outcome: unknown = await client.workflow
+      .getHandle(nodeWorkflowId(node), runId, { followRuns: false })
+      .result();
     return isOutcome(outcome) ? { state: 'closed', outcome } : { state: 'closed' };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { state: 'none' };
@@ -108,7 +116,11 @@ async function lastRun(client: Client, node: string): Promise<LastRun> {
 
 /** A result of another version is no outcome. */
 const isOutcome = (value: unknown): value is NodeOutcome =>
-  typeof value === 'object' && value !== null && 'node' in value && 'outcome' in value && typeof value.outcome === 'string';
+  typeof value === 'object' &&
+  value !== null &&
+  'node' in value &&
+  'outcome' in value &&
+  typeof value.outcome === 'string';
 
 const nodeOfWorkflow = (id: string): string | undefined => /^node\/([^/]+)$/.exec(id)?.[1];
 

@@ -11,7 +11,14 @@ import type {
   V1PodTemplateSpec,
 } from '@kubernetes/client-node';
 import type { JobRef } from '../contract/job/jobs.ts';
-import type { Amounts, Labels, NodeCapacity, PodShape, Requirement, PlacementFacts } from '../contract/recovery/placement.ts';
+import type {
+  Amounts,
+  Labels,
+  NodeCapacity,
+  PodShape,
+  Requirement,
+  PlacementFacts,
+} from '../contract/recovery/placement.ts';
 import type { Kube } from './client/connection.ts';
 import { jobKinds } from './jobs/kinds/index.ts';
 import { readJobObject } from './jobs/jobs.ts';
@@ -37,15 +44,26 @@ export interface WantedCapacity extends Pick<PlacementFacts, 'shapes' | 'sizes'>
 }
 
 /** What the pods of these UIDs, or all of the job, need to run again. Undefined when the job is gone. */
-export async function readWanted(kube: Kube, job: JobRef, pods: readonly string[] | undefined): Promise<WantedCapacity | undefined> {
+export async function readWanted(
+  kube: Kube,
+  job: JobRef,
+  pods: readonly string[] | undefined,
+): Promise<WantedCapacity | undefined> {
   // Where the job creates another job from its templates, the child has the complete ones.
   const theirs = (await jobWithPods(kube, job)) ?? job;
   const object = await readJobObject(kube, theirs);
   if (!object) return undefined;
-  const shapes = pods ? shapesOfPods(theirs, await listMatchingPods(kube, theirs), new Set(pods)) : shapesOf(theirs, object);
+  const shapes = pods
+    ? shapesOfPods(theirs, await listMatchingPods(kube, theirs), new Set(pods))
+    : shapesOf(theirs, object);
   const keepsAway = shapes.some(({ apart }) => apart.length > 0);
   const sizes = jobKinds[job.kind].resizing?.sizes(object);
-  return { shapes, isReplaced: replacedPods(theirs, pods), ...(keepsAway && { namespace: job.namespace }), ...(sizes && { sizes }) };
+  return {
+    shapes,
+    isReplaced: replacedPods(theirs, pods),
+    ...(keepsAway && { namespace: job.namespace }),
+    ...(sizes && { sizes }),
+  };
 }
 
 /** Pods that free capacity: those of these UIDs, or all of the job. Pods in other namespaces never count, whatever owner they name. */
@@ -57,7 +75,8 @@ export const replacedPods =
 /** Every node, without its pods. */
 export async function readNodes(kube: Kube): Promise<NodeCapacity[]> {
   const nodes: NodeCapacity[] = [];
-  for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'list the nodes')) nodes.push(...page.map(nodeCapacity));
+  for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'list the nodes'))
+    nodes.push(...page.map(nodeCapacity));
   return nodes;
 }
 
@@ -88,7 +107,11 @@ const alive = 'status.phase!=Succeeded,status.phase!=Failed';
 export async function podsOnNodes(kube: Kube, names: readonly string[]): Promise<readonly BoundPod[]> {
   const lists = await inParallel(names, async (name) => {
     const query = { fieldSelector: `spec.nodeName=${name},${alive}`, resourceVersion: '0' };
-    const { items } = await askKube<KubernetesListObject<V1Pod>>(kube, { method: 'GET', path: '/api/v1/pods', query }, `list the pods on node ${name}`);
+    const { items } = await askKube<KubernetesListObject<V1Pod>>(
+      kube,
+      { method: 'GET', path: '/api/v1/pods', query },
+      `list the pods on node ${name}`,
+    );
     return items.map(boundPod);
   });
   return lists.flat();
@@ -96,11 +119,19 @@ export async function podsOnNodes(kube: Kube, names: readonly string[]): Promise
 
 function boundPod({ metadata, spec }: V1Pod): BoundPod {
   const { namespace = '', uid = '', labels = {}, ownerReferences = [] } = metadata ?? {};
-  return { metadata: { namespace, uid, labels, ownerReferences }, node: spec?.nodeName ?? '', requests: requestsOf(spec) };
+  return {
+    metadata: { namespace, uid, labels, ownerReferences },
+    node: spec?.nodeName ?? '',
+    requests: requestsOf(spec),
+  };
 }
 
 /** The nodes with the pods that stay on them. */
-export function withLoads(nodes: readonly NodeCapacity[], pods: readonly BoundPod[], { isReplaced, namespace }: WantedCapacity): NodeCapacity[] {
+export function withLoads(
+  nodes: readonly NodeCapacity[],
+  pods: readonly BoundPod[],
+  { isReplaced, namespace }: WantedCapacity,
+): NodeCapacity[] {
   const loads = new Map<string, { used: Amounts; podLabels: Labels[] }>();
   for (const { metadata, node, requests } of pods.filter((pod) => !isReplaced(pod))) {
     const load = loads.get(node) ?? { used: {}, podLabels: [] };
@@ -116,7 +147,9 @@ export function shapesOf(job: JobRef, object: KubernetesObject): PodShape[] {
   return jobKinds[job.kind]
     .roles(object)
     .filter(({ replicas }) => replicas > 0)
-    .map(({ replicas, template, labels, scales }) => shapeOf(template, { count: replicas, fixed: !scales, given: labels, namespace: job.namespace }));
+    .map(({ replicas, template, labels, scales }) =>
+      shapeOf(template, { count: replicas, fixed: !scales, given: labels, namespace: job.namespace }),
+    );
 }
 
 /** Replaced pods keep their spec. Identical pods are grouped, because every shape is tried on every node. */
@@ -140,7 +173,10 @@ interface TemplateContext {
   readonly namespace: string;
 }
 
-function shapeOf(template: Pick<V1PodTemplateSpec, 'metadata' | 'spec'> | undefined, { count, fixed, given, namespace }: TemplateContext): PodShape {
+function shapeOf(
+  template: Pick<V1PodTemplateSpec, 'metadata' | 'spec'> | undefined,
+  { count, fixed, given, namespace }: TemplateContext,
+): PodShape {
   const spec = template?.spec;
   return {
     count,
@@ -155,19 +191,29 @@ function shapeOf(template: Pick<V1PodTemplateSpec, 'metadata' | 'spec'> | undefi
 
 /** The selector in every alternative of the required affinity. */
 function nodeTerms(spec: V1PodSpec | undefined): Requirement[][] {
-  const selector = Object.entries(spec?.nodeSelector ?? {}).map(([key, value]) => ({ key, operator: 'In', values: [value] }));
+  const selector = Object.entries(spec?.nodeSelector ?? {}).map(([key, value]) => ({
+    key,
+    operator: 'In',
+    values: [value],
+  }));
   const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   if (terms) return terms.map((term) => [...selector, ...expressions(term)]);
   return selector.length > 0 ? [selector] : [];
 }
 
-const expressions = ({ matchExpressions = [], matchFields = [] }: V1NodeSelectorTerm): Requirement[] => [...matchExpressions, ...matchFields];
+const expressions = ({ matchExpressions = [], matchFields = [] }: V1NodeSelectorTerm): Requirement[] => [
+  ...matchExpressions,
+  ...matchFields,
+];
 
 /** Required anti-affinity by host name in the job's own namespace: as used to place one rank on each node. */
 function apartFrom(spec: V1PodSpec | undefined, namespace: string): Requirement[][] {
   const terms = spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
   return terms
-    .filter(({ topologyKey, namespaces }) => topologyKey === 'kubernetes.io/hostname' && (namespaces === undefined || namespaces.includes(namespace)))
+    .filter(
+      ({ topologyKey, namespaces }) =>
+        topologyKey === 'kubernetes.io/hostname' && (namespaces === undefined || namespaces.includes(namespace)),
+    )
     .flatMap(({ labelSelector }) => (labelSelector ? [requirementsOf(labelSelector)] : []));
 }
 

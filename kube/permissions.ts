@@ -52,9 +52,17 @@ const clusterIdentity: Permission = {
 };
 
 /** The same for every kind of job. RBAC ignores versions, so versions of one resource share an entry. */
-const onJobs = (permission: Pick<Permission, 'verbs' | 'why' | 'tenants'>, changes?: (kinds: readonly JobKindEntry[]) => Changes): Permission[] =>
+const onJobs = (
+  permission: Pick<Permission, 'verbs' | 'why' | 'tenants'>,
+  changes?: (kinds: readonly JobKindEntry[]) => Changes,
+): Permission[] =>
   [...Map.groupBy(Object.values(jobKinds), ({ group, plural }) => `${plural}.${group}`).values()].flatMap((versions) =>
-    versions.slice(0, 1).map(({ group, plural }) => ({ apiGroup: group, resource: plural, ...permission, ...(changes && { changes: changes(versions) }) })),
+    versions.slice(0, 1).map(({ group, plural }) => ({
+      apiGroup: group,
+      resource: plural,
+      ...permission,
+      ...(changes && { changes: changes(versions) }),
+    })),
   );
 
 const look = ['get', 'list', 'watch'] as const;
@@ -77,8 +85,21 @@ export const permissions = {
       annotations: [annotations.step, annotations.checkpointStep, annotations.progressAt, annotations.training],
     })),
     { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], why: 'authenticates agents' },
-    { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['create'], own: true, why: 'creates its Lease once; a create cannot be bound to a name' },
-    { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update', 'patch'], names: [leaseName], own: true, why: 'leader election' },
+    {
+      apiGroup: 'coordination.k8s.io',
+      resource: 'leases',
+      verbs: ['create'],
+      own: true,
+      why: 'creates its Lease once; a create cannot be bound to a name',
+    },
+    {
+      apiGroup: 'coordination.k8s.io',
+      resource: 'leases',
+      verbs: ['get', 'update', 'patch'],
+      names: [leaseName],
+      own: true,
+      why: 'leader election',
+    },
   ],
   worker: [
     clusterIdentity,
@@ -94,11 +115,35 @@ export const permissions = {
       },
     },
     { apiGroup: '', resource: 'pods', verbs: look, why: 'sees the next attempt become ready; checks capacity' },
-    { apiGroup: '', resource: 'pods', verbs: ['delete', 'deletecollection'], tenants: true, why: 'stops attempts', deletes: 'pods of jobs' },
-    { apiGroup: '', resource: 'pods/log', verbs: ['get'], tenants: true, why: 'captures the last log lines of every rank before a stop' },
+    {
+      apiGroup: '',
+      resource: 'pods',
+      verbs: ['delete', 'deletecollection'],
+      tenants: true,
+      why: 'stops attempts',
+      deletes: 'pods of jobs',
+    },
+    {
+      apiGroup: '',
+      resource: 'pods/log',
+      verbs: ['get'],
+      tenants: true,
+      why: 'captures the last log lines of every rank before a stop',
+    },
     { apiGroup: '', resource: 'events', verbs: ['create'], why: 'writes Events on jobs and nodes' },
-    { apiGroup: '', resource: 'events', verbs: ['list'], why: 'captures the Events of pods, nodes and the job before a stop' },
-    { apiGroup: '', resource: 'configmaps', verbs: ['create'], own: true, why: 'stores a pause for the first time; a create cannot be bound to a name' },
+    {
+      apiGroup: '',
+      resource: 'events',
+      verbs: ['list'],
+      why: 'captures the Events of pods, nodes and the job before a stop',
+    },
+    {
+      apiGroup: '',
+      resource: 'configmaps',
+      verbs: ['create'],
+      own: true,
+      why: 'stores a pause for the first time; a create cannot be bound to a name',
+    },
     {
       apiGroup: '',
       resource: 'configmaps',
@@ -107,13 +152,27 @@ export const permissions = {
       own: true,
       why: 'stores a pause outside of Temporal, and reads it',
     },
-    { apiGroup: 'scheduling.k8s.io', resource: 'priorityclasses', verbs: ['get'], why: 'sets a priority class only if it exists' },
+    {
+      apiGroup: 'scheduling.k8s.io',
+      resource: 'priorityclasses',
+      verbs: ['get'],
+      why: 'sets a priority class only if it exists',
+    },
     ...onJobs({ verbs: look, why: 'reads the job and its next attempt' }),
     ...onJobs(
-      { verbs: ['patch'], tenants: true, why: 'suspends, shrinks and resumes; removes the need-recovery label; records what it did in annotations' },
+      {
+        verbs: ['patch'],
+        tenants: true,
+        why: 'suspends, shrinks and resumes; removes the need-recovery label; records what it did in annotations',
+      },
       (versions) => ({
         removedLabels: [labels.needRecovery],
-        annotations: [annotations.suspendedBy, annotations.restartInProcess, annotations.podsBefore, annotations.preflight],
+        annotations: [
+          annotations.suspendedBy,
+          annotations.restartInProcess,
+          annotations.podsBefore,
+          annotations.preflight,
+        ],
         spec: [...new Set(versions.flatMap(({ writes }) => writes))],
       }),
     ),
@@ -147,7 +206,10 @@ function rulesOf(role: RoleWithRights, reach: Reach): V1PolicyRule[] {
 
 /** For the whole cluster: ClusterRoles and their bindings for every role. */
 export const clusterRoles = (): (V1ClusterRole | V1ClusterRoleBinding)[] =>
-  roleNames.flatMap((role) => [...clusterRole(role, fullName(role), 'cluster'), ...clusterRole(role, tenantsName(role), 'tenants')]);
+  roleNames.flatMap((role) => [
+    ...clusterRole(role, fullName(role), 'cluster'),
+    ...clusterRole(role, tenantsName(role), 'tenants'),
+  ]);
 
 const clusterRole = (role: RoleWithRights, name: string, reach: Reach): (V1ClusterRole | V1ClusterRoleBinding)[] => [
   { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules: rulesOf(role, reach) },
@@ -168,6 +230,12 @@ export const roles = (): (V1Role | V1RoleBinding)[] =>
       const metadata = { name: fullName(role), namespace: ownNamespace };
       return [
         { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: rulesOf(role, 'own') },
-        { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef: { apiGroup: rbac, kind: 'Role', name: fullName(role) }, subjects: subjects(role) },
+        {
+          apiVersion: `${rbac}/v1`,
+          kind: 'RoleBinding',
+          metadata,
+          roleRef: { apiGroup: rbac, kind: 'Role', name: fullName(role) },
+          subjects: subjects(role),
+        },
       ];
     });

@@ -30,14 +30,28 @@ export async function storePause(kube: Kube, namespace: string, word: StoredPaus
 
 const doing = `store the pause in ConfigMap ${pauseConfigMap}`;
 const pathOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/configmaps/${pauseConfigMap}`;
-const read = (kube: Kube, namespace: string) => readObject<V1ConfigMap>(kube, pathOf(namespace), `read ConfigMap ${namespace}/${pauseConfigMap}`);
+const read = (kube: Kube, namespace: string) =>
+  readObject<V1ConfigMap>(kube, pathOf(namespace), `read ConfigMap ${namespace}/${pauseConfigMap}`);
 
-const dataOf = ({ state, by, reason, at }: StoredPause): Record<string, string> => ({ state, by, reason, at: new Date(at).toISOString() });
+const dataOf = ({ state, by, reason, at }: StoredPause): Record<string, string> => ({
+  state,
+  by,
+  reason,
+  at: new Date(at).toISOString(),
+});
 
-const patchOf = (found: V1ConfigMap, word: StoredPause): object => ({ metadata: { resourceVersion: found.metadata?.resourceVersion }, data: dataOf(word) });
+const patchOf = (found: V1ConfigMap, word: StoredPause): object => ({
+  metadata: { resourceVersion: found.metadata?.resourceVersion },
+  data: dataOf(word),
+});
 
 function create(kube: Kube, namespace: string, word: StoredPause): Promise<V1ConfigMap> {
-  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: pauseConfigMap, namespace }, data: dataOf(word) };
+  const body = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: pauseConfigMap, namespace },
+    data: dataOf(word),
+  };
   return askKube(
     kube,
     {

@@ -12,6 +12,9 @@ const dist = join(root, 'dist');
 await rm(dist, { recursive: true, force: true });
 // tsc also copies imported JSON.
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
-const { code } = await bundleWorkflowCode({ workflowsPath: join(root, 'workflows/index.ts'), logger: new DefaultLogger('WARN') });
+const { code } = await bundleWorkflowCode({
+  workflowsPath: join(root, 'workflows/index.ts'),
+  logger: new DefaultLogger('WARN'),
+});
 await writeFile(join(dist, 'workflow-bundle.js'), code);
 console.log(`dist/ is built (workflow bundle: ${Math.round(code.length / 1024)} KiB)`);

@@ -39,7 +39,9 @@ export default class ProgressReporter {
     this.#done += 1;
     const failed = numFailingTests + (testExecError ? 1 : 0);
     const counts = failed > 0 ? `${numPassingTests} passed, ${failed} FAILED` : `${numPassingTests} passed`;
-    console.error(`[${nameOf(context)} ${this.#done}/${this.#files}] ${this.#short(path)}: ${counts}, ${seconds(perfStats.runtime)}`);
+    console.error(
+      `[${nameOf(context)} ${this.#done}/${this.#files}] ${this.#short(path)}: ${counts}, ${seconds(perfStats.runtime)}`,
+    );
     if (failureMessage) console.error(failureMessage);
   }
 
@@ -53,7 +55,8 @@ export default class ProgressReporter {
   /** A slow test is named each time; fast ones are not printed. */
   #stillRunning() {
     for (const [name, since] of this.#running) {
-      if (Date.now() - since >= stillRunningMs) console.error(`        ${name}: running for ${seconds(Date.now() - since)}`);
+      if (Date.now() - since >= stillRunningMs)
+        console.error(`        ${name}: running for ${seconds(Date.now() - since)}`);
     }
   }
 

@@ -24,18 +24,31 @@ const slowed = 2;
 const nodeOf = (rank: number): string => `gpu-${rank}`;
 const workload = { namespace: 'train', name: 'llm', uid: 'test-torch' };
 const pythons = process.env['PYTHON'] === undefined ? ['python3', '/usr/bin/python3'] : [process.env['PYTHON']];
-const python = pythons.find((each) => spawnSync(each, ['-c', 'import torch.distributed'], { stdio: 'ignore' }).status === 0) ?? '';
+const python =
+  pythons.find((each) => spawnSync(each, ['-c', 'import torch.distributed'], { stdio: 'ignore' }).status === 0) ?? '';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const runner = join(root, 'examples/preflight/preflight.py');
 
 if (python === '')
-  console.log(`not tested: no torch in ${pythons.join(' or ')} (apt-get install python3-torch, pip install torch, or PYTHON=<one that has it>)`);
+  console.log(
+    `not tested: no torch in ${pythons.join(' or ')} (apt-get install python3-torch, pip install torch, or PYTHON=<one that has it>)`,
+  );
 else process.exitCode = Math.max(await test(), trainerTests());
 
 function trainerTests(): number {
-  const node = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js')];
+  const node = [
+    '--disable-warning=ExperimentalWarning',
+    '--experimental-vm-modules',
+    join(root, 'node_modules/jest/bin/jest.js'),
+  ];
   const jest = ['--config', join(root, 'test/jest.torch.json'), '--reporters', join(root, 'scripts/test-reporter.mjs')];
-  return spawnSync(process.execPath, [...node, ...jest], { cwd: root, stdio: 'inherit', env: { ...process.env, PYTHON: python } }).status ?? 1;
+  return (
+    spawnSync(process.execPath, [...node, ...jest], {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, PYTHON: python },
+    }).status ?? 1
+  );
 }
 
 async function test(): Promise<number> {
@@ -56,7 +69,10 @@ async function test(): Promise<number> {
 }
 
 /** The real endpoint without authentication: the token of a rank is its name. */
-async function serve(scratch: string, signal: AbortSignal): Promise<{ server: ReturnType<typeof fastify>; url: string }> {
+async function serve(
+  scratch: string,
+  signal: AbortSignal,
+): Promise<{ server: ReturnType<typeof fastify>; url: string }> {
   const pair = await generate([{ name: 'commonName', value: 'kcover' }], {
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
   });
@@ -66,7 +82,10 @@ async function serve(scratch: string, signal: AbortSignal): Promise<{ server: Re
     settings: controllerSettings.parse({}).preflight,
     podOf: (uid) => ({ uid, workload, rank: Number(uid), node: nodeOf(Number(uid)), createdAt: '' }),
     signal,
-    log: { info: (...[line, text]: readonly unknown[]) => console.log(`controller: ${String(text)}: ${JSON.stringify(line)}`) },
+    log: {
+      info: (...[line, text]: readonly unknown[]) =>
+        console.log(`controller: ${String(text)}: ${JSON.stringify(line)}`),
+    },
   });
   // Each rank is identified by its token: nothing else of the intake is simulated here.
   const rankOf = ({ headers }: FastifyRequest) => headers.authorization?.replace('Bearer ', '') ?? '';
@@ -113,7 +132,9 @@ function run(rank: number, scratch: string, url: string, children: ChildProcess[
     },
   });
   children.push(child);
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => process.stdout.write(text.replaceAll(/^(?=.)/gm, `${nodeOf(rank)}: `)));
+  child.stderr
+    ?.setEncoding('utf8')
+    .on('data', (text: string) => process.stdout.write(text.replaceAll(/^(?=.)/gm, `${nodeOf(rank)}: `)));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve(code ?? 1));
@@ -123,14 +144,24 @@ function run(rank: number, scratch: string, url: string, children: ChildProcess[
 function reportOf(scratch: string, rank: number): PreflightReport {
   const text = readFileSync(join(scratch, nodeOf(rank), workload.namespace, `${workload.name}-${rank}.json`), 'utf8');
   const read = readReport(text, reportProfiles.live);
-  if (read.kind === 'problem') throw new Error(`the report of rank ${rank} cannot be used: ${read.field}: ${read.because}`);
+  if (read.kind === 'problem')
+    throw new Error(`the report of rank ${rank} cannot be used: ${read.field}: ${read.because}`);
   return read.report;
 }
 
 function conclude(codes: readonly number[], nodes: readonly NodeJudgement[]): number {
-  console.table(nodes.map(({ node, verdict, confidence, because }) => ({ node, verdict, confidence: confidence.toFixed(3), because })));
+  console.table(
+    nodes.map(({ node, verdict, confidence, because }) => ({
+      node,
+      verdict,
+      confidence: confidence.toFixed(3),
+      because,
+    })),
+  );
   const found = nodes.filter(({ verdict }) => verdict === 'slow' || verdict === 'failed').map(({ node }) => node);
   const right = codes.every((code) => code === 0) && found.join() === nodeOf(slowed);
-  console.log(`${right ? 'passed' : 'failed'}: ${nodeOf(slowed)} was slowed, found: ${found.join(', ') || 'none'}; exit codes ${codes.join(', ')}`);
+  console.log(
+    `${right ? 'passed' : 'failed'}: ${nodeOf(slowed)} was slowed, found: ${found.join(', ') || 'none'}; exit codes ${codes.join(', ')}`,
+  );
   return right ? 0 : 1;
 }

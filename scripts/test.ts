@@ -35,7 +35,9 @@ const scratch = mkdtempSync(join(tmpdir(), 'kcover-test-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
 if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
-  console.error('nothing was run: real nodes need mounts, namespaces and cgroups, and so root; run the same command as root');
+  console.error(
+    'nothing was run: real nodes need mounts, namespaces and cgroups, and so root; run the same command as root',
+  );
   process.exit(1);
 }
 
@@ -66,7 +68,11 @@ async function runInTurn(tiers: readonly Tier[]): Promise<Result[]> {
 
 async function run(tier: Tier): Promise<Result> {
   const file = join(scratch, `${tier}.json`);
-  const node = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js')];
+  const node = [
+    '--disable-warning=ExperimentalWarning',
+    '--experimental-vm-modules',
+    join(root, 'node_modules/jest/bin/jest.js'),
+  ];
   const jest = [
     '--config',
     join(root, `test/jest.${tier}.json`),
@@ -84,7 +90,8 @@ async function run(tier: Tier): Promise<Result> {
   const failed = (report?.numFailedTests ?? 0) + (report?.numRuntimeErrorTestSuites ?? 0);
   const files = report?.testResults.filter(({ status }) => status === 'failed') ?? [];
   const failures = files.map(({ name, message }) => `[${tier}] FAILED: ${relative(root, name)}\n${message}`);
-  if (code !== 0 && failures.length === 0) failures.push(`[${tier}] FAILED: jest ended with exit code ${code}, and names no test`);
+  if (code !== 0 && failures.length === 0)
+    failures.push(`[${tier}] FAILED: jest ended with exit code ${code}, and names no test`);
   return { passed: report?.numPassedTests ?? 0, failed: code === 0 ? failed : Math.max(1, failed), failures };
 }
 

@@ -18,7 +18,9 @@ const labels = { 'app.kubernetes.io/name': 'kcover', 'app.kubernetes.io/componen
 /** Creates the agents' namespace, account and DaemonSet and waits for one ready pod on each node. Safe to repeat. */
 export async function deployAgents(api: Api, nodes: readonly SimulatedNode[]): Promise<void> {
   await unlessThere(api.core.createNamespace({ body: { metadata: { name: agentNamespace } } }));
-  await unlessThere(api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name: agentAccount } } }));
+  await unlessThere(
+    api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name: agentAccount } } }),
+  );
   await unlessThere(api.apps.createNamespacedDaemonSet({ namespace: agentNamespace, body: daemonSet }));
   await Promise.all(nodes.map((node) => agentPod(api, node)));
 }
@@ -35,8 +37,14 @@ export function agentPod(api: Api, node: Pick<AgentNode, 'name'>): Promise<V1Pod
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
   return until(`agent pod on ${node.name}`, 60_000, async () => {
-    const { items } = await api.core.listNamespacedPod({ namespace: agentNamespace, labelSelector, fieldSelector: `spec.nodeName=${node.name}` });
-    const pod = items.find(({ metadata, status }) => metadata?.deletionTimestamp === undefined && status?.phase === 'Running');
+    const { items } = await api.core.listNamespacedPod({
+      namespace: agentNamespace,
+      labelSelector,
+      fieldSelector: `spec.nodeName=${node.name}`,
+    });
+    const pod = items.find(
+      ({ metadata, status }) => metadata?.deletionTimestamp === undefined && status?.phase === 'Running',
+    );
     return pod === undefined ? { missing: `${items.length} pods there, none running` } : { found: pod };
   });
 }

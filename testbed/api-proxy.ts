@@ -8,7 +8,15 @@ import { loopbackCertificate } from './certificate.ts';
 import type { ApiAddress } from './kubeconfig.ts';
 
 /** Faults of a request, in the order in which they are tried. */
-export const apiFaults = ['cut before', 'cut after', 'hang', 'conflict', 'too many requests', 'server error', 'cut watch'] as const;
+export const apiFaults = [
+  'cut before',
+  'cut after',
+  'hang',
+  'conflict',
+  'too many requests',
+  'server error',
+  'cut watch',
+] as const;
 /**
  * - `cut before`: the connection dies before the server has the request
  * - `cut after`: the server has executed the request, and the response is lost
@@ -148,15 +156,27 @@ const answers = {
   conflict: {
     code: 409,
     reason: 'Conflict',
-    message: 'Operation cannot be fulfilled: the object has been modified; please apply your changes to the latest version and try again',
+    message:
+      'Operation cannot be fulfilled: the object has been modified; please apply your changes to the latest version and try again',
   },
-  'too many requests': { code: 429, reason: 'TooManyRequests', message: 'the server has received too many requests', headers: { 'retry-after': '1' } },
-  'server error': { code: 500, reason: 'InternalError', message: 'Internal error occurred: etcdserver: request timed out' },
+  'too many requests': {
+    code: 429,
+    reason: 'TooManyRequests',
+    message: 'the server has received too many requests',
+    headers: { 'retry-after': '1' },
+  },
+  'server error': {
+    code: 500,
+    reason: 'InternalError',
+    message: 'Internal error occurred: etcdserver: request timed out',
+  },
 } as const satisfies Partial<Record<ApiFault, ApiRefusal>>;
 
 function refuse(outgoing: ServerResponse, { code, reason, message, headers }: ApiRefusal): void {
   outgoing.writeHead(code, { 'content-type': 'application/json', ...headers });
-  outgoing.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, message, code }));
+  outgoing.end(
+    JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, message, code }),
+  );
 }
 
 const listen = (server: Server, port: number): Promise<void> =>

@@ -30,7 +30,9 @@ class KeptConnections extends KubeConfig {
   private kept: Dispatcher;
 
   /** HTTP/1.1 only: over HTTP/2 a lost connection, as with a killed server, ends this process too. */
-  override createDispatcherOptions(...given: Parameters<KubeConfig['createDispatcherOptions']>): ReturnType<KubeConfig['createDispatcherOptions']> {
+  override createDispatcherOptions(
+    ...given: Parameters<KubeConfig['createDispatcherOptions']>
+  ): ReturnType<KubeConfig['createDispatcherOptions']> {
     const options = super.createDispatcherOptions(...given);
     if (options.type !== 'agent') return options;
     const connect = { ...options.connect, allowH2: false };

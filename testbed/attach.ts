@@ -12,7 +12,12 @@ export type AttachedTestCluster = Omit<TestCluster, 'servers' | 'realNodes' | 's
 
 interface Written {
   readonly directory: string;
-  readonly kubernetes: { readonly server: string; readonly kubeconfig: string; readonly auditLog: string; readonly podLog: string };
+  readonly kubernetes: {
+    readonly server: string;
+    readonly kubeconfig: string;
+    readonly auditLog: string;
+    readonly podLog: string;
+  };
   readonly temporal: TestCluster['temporal'];
   readonly nodes: readonly SimulatedNode[];
 }
@@ -42,7 +47,12 @@ export function attachTestCluster(file: string): AttachedTestCluster {
       authority,
       kubeconfigFor: async (account, through = { server: kubernetes.server, authority }) => {
         const user = `${account.namespace}-${account.name}`;
-        return writeKubeconfig({ ...through, file: join(directory, `${user}.kubeconfig`), user, token: await accountToken(api, account) });
+        return writeKubeconfig({
+          ...through,
+          file: join(directory, `${user}.kubeconfig`),
+          user,
+          token: await accountToken(api, account),
+        });
       },
     },
   };

@@ -69,7 +69,8 @@ export async function readWrites(auditLog: string, since?: Date): Promise<Write[
 }
 
 /** A killed server may leave an incomplete line, to which the next server appends its first. */
-const parse = (line: string): AuditEvent => JSON.parse(line.slice(Math.max(0, line.lastIndexOf('{"kind":"Event","apiVersion":"audit')))) as AuditEvent;
+const parse = (line: string): AuditEvent =>
+  JSON.parse(line.slice(Math.max(0, line.lastIndexOf('{"kind":"Event","apiVersion":"audit')))) as AuditEvent;
 
 function toWrite(event: AuditEvent): Write {
   const ref = event.objectRef ?? {};
@@ -95,11 +96,19 @@ function toWrite(event: AuditEvent): Write {
 
 function deletedBy({ verb, responseObject }: AuditEvent): DeletedPod[] {
   if (responseObject === undefined || responseObject.kind === 'Status') return [];
-  const objects = verb === 'deletecollection' ? (responseObject.items ?? []) : verb === 'delete' ? [responseObject] : [];
+  const objects =
+    verb === 'deletecollection' ? (responseObject.items ?? []) : verb === 'delete' ? [responseObject] : [];
   return objects.flatMap(({ metadata, spec, status }) =>
     metadata?.uid === undefined
       ? []
-      : [{ uid: metadata.uid, place: Number(metadata.resourceVersion), node: spec?.nodeName, failed: status?.phase === 'Failed' }],
+      : [
+          {
+            uid: metadata.uid,
+            place: Number(metadata.resourceVersion),
+            node: spec?.nodeName,
+            failed: status?.phase === 'Failed',
+          },
+        ],
   );
 }
 
@@ -109,7 +118,9 @@ export function countByUser(writes: readonly Write[]): Map<string, number> {
 
 /** Calls that delete single pods, successful or not. */
 export function podDeletes(writes: readonly Write[]): Write[] {
-  return writes.filter(({ verb, resource, subresource }) => verb === 'delete' && resource === 'pods' && subresource === undefined);
+  return writes.filter(
+    ({ verb, resource, subresource }) => verb === 'delete' && resource === 'pods' && subresource === undefined,
+  );
 }
 
 export function podDeleteCollections(writes: readonly Write[]): Write[] {
@@ -125,16 +136,22 @@ export function deletesOfPods(writes: readonly Write[]): Map<string, number> {
 export function suspends(writes: readonly Write[]): (Write & { readonly suspend: boolean })[] {
   return writes.flatMap((write) => {
     const suspend = suspendIn(write.body);
-    return write.subresource === undefined && suspend !== undefined && ['patch', 'update'].includes(write.verb) ? [{ ...write, suspend }] : [];
+    return write.subresource === undefined && suspend !== undefined && ['patch', 'update'].includes(write.verb)
+      ? [{ ...write, suspend }]
+      : [];
   });
 }
 
 function suspendIn(body: unknown): boolean | undefined {
   if (Array.isArray(body)) {
-    const operation = (body as readonly { readonly path?: string; readonly value?: unknown }[]).findLast(({ path }) => path?.endsWith('/suspend'));
+    const operation = (body as readonly { readonly path?: string; readonly value?: unknown }[]).findLast(({ path }) =>
+      path?.endsWith('/suspend'),
+    );
     return typeof operation?.value === 'boolean' ? operation.value : undefined;
   }
-  const { spec } = (body ?? {}) as { readonly spec?: { readonly suspend?: boolean; readonly runPolicy?: { readonly suspend?: boolean } } };
+  const { spec } = (body ?? {}) as {
+    readonly spec?: { readonly suspend?: boolean; readonly runPolicy?: { readonly suspend?: boolean } };
+  };
   return spec?.suspend ?? spec?.runPolicy?.suspend;
 }
 

@@ -26,6 +26,13 @@ export const brokenGpu: Story = {
     incident.happened(`pod ${failingPod.metadata?.name} on ${node.name} failed with exit code 1`);
     const seen = await incident.ended();
     const ok = seen.outcome === 'restarted' || seen.outcome === 'recovered';
-    return { seen, since, facts: { node: node.name }, lines: [], commands: ['npx kcover recover pytorchjob/llm -n train --reason "to see it again"'], ok };
+    return {
+      seen,
+      since,
+      facts: { node: node.name },
+      lines: [],
+      commands: ['npx kcover recover pytorchjob/llm -n train --reason "to see it again"'],
+      ok,
+    };
   },
 };

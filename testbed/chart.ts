@@ -33,19 +33,47 @@ export function helmFor(
  * Installs the chart with helm, so that accounts, rights and the agents' DaemonSet are the chart's own. Controllers and workers
  * run as processes beside the cluster, so they have no pods.
  */
-export async function installChart(program: string, cluster: Pick<TestCluster, 'directory' | 'kubernetes'>): Promise<void> {
-  const args = ['install', release, chartDirectory, '--namespace', ownNamespace, '--create-namespace', '--set', 'controller.replicas=0,worker.replicas=0'];
-  await must(command(program, cluster.directory, cluster.kubernetes.kubeconfig, args), 'cannot install the chart', 'helm lint charts/kcover');
+export async function installChart(
+  program: string,
+  cluster: Pick<TestCluster, 'directory' | 'kubernetes'>,
+): Promise<void> {
+  const args = [
+    'install',
+    release,
+    chartDirectory,
+    '--namespace',
+    ownNamespace,
+    '--create-namespace',
+    '--set',
+    'controller.replicas=0,worker.replicas=0',
+  ];
+  await must(
+    command(program, cluster.directory, cluster.kubernetes.kubeconfig, args),
+    'cannot install the chart',
+    'helm lint charts/kcover',
+  );
 }
 
 export async function isChartInstalled(api: Api): Promise<boolean> {
-  const { items } = await api.core.listNamespacedServiceAccount({ namespace: ownNamespace, labelSelector: `${managedBy.key}=${managedBy.helm}` });
+  const { items } = await api.core.listNamespacedServiceAccount({
+    namespace: ownNamespace,
+    labelSelector: `${managedBy.key}=${managedBy.helm}`,
+  });
   return items.length > 0;
 }
 
 /** Isolates helm from the caller's own helm settings and cluster. */
 function command(file: string, directory: string, kubeconfig: string, args: readonly string[]) {
   const home = join(directory, 'helm');
-  const homes = { HELM_CACHE_HOME: join(home, 'cache'), HELM_CONFIG_HOME: join(home, 'config'), HELM_DATA_HOME: join(home, 'data') };
-  return { file, args, env: { PATH: readEnvironment().commands['PATH'], KUBECONFIG: kubeconfig, ...homes }, cwd: directory };
+  const homes = {
+    HELM_CACHE_HOME: join(home, 'cache'),
+    HELM_CONFIG_HOME: join(home, 'config'),
+    HELM_DATA_HOME: join(home, 'data'),
+  };
+  return {
+    file,
+    args,
+    env: { PATH: readEnvironment().commands['PATH'], KUBECONFIG: kubeconfig, ...homes },
+    cwd: directory,
+  };
 }

@@ -9,7 +9,8 @@ import type { Story } from './story.ts';
 import { awaitProgress, endsSlowly, shortReports, startTrainer } from './trainer.ts';
 
 /** The GPU's memory has no reserved rows left: the next error ends the job, at an unknown time. */
-const line = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: (0x00000002eebc4100) - All reserved rows for bank are remapped';
+const line =
+  'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: (0x00000002eebc4100) - All reserved rows for bank are remapped';
 
 const training = { msPerStep: 200, stepsPerCheckpoint: 40, from: 1200 } as const;
 
@@ -24,9 +25,17 @@ export const checkpoint: Story = {
     const before = await podsOf(cluster.api, job);
     print(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}`);
     const trainer = startTrainer(cluster, job, training);
-    const { msPerStep, stepsPerCheckpoint } = await awaitProgress(cluster.api, job, ({ pace }) => pace?.stepsPerCheckpoint !== undefined && pace);
+    const { msPerStep, stepsPerCheckpoint } = await awaitProgress(
+      cluster.api,
+      job,
+      ({ pace }) => pace?.stepsPerCheckpoint !== undefined && pace,
+    );
     print(`It trains: a step takes ${msPerStep} ms, and every ${stepsPerCheckpoint} steps it saves a checkpoint\n`);
-    await awaitProgress(cluster.api, job, () => (trainer.step - trainer.checkpointStep) * 2 >= training.stepsPerCheckpoint);
+    await awaitProgress(
+      cluster.api,
+      job,
+      () => (trainer.step - trainer.checkpointStep) * 2 >= training.stepsPerCheckpoint,
+    );
 
     const node = cluster.nodes.find(({ name }) => name === before.at(-1)?.spec?.nodeName);
     if (node === undefined) throw new Error('the job has no pod on a node');
@@ -44,7 +53,10 @@ export const checkpoint: Story = {
       seen,
       since,
       facts: { node: node.name, ...proof },
-      lines: [...proofLines(proof), ['lost', `steps to do again: ${again}; stopped at the fault, it would be ${step - checkpointStep}`]],
+      lines: [
+        ...proofLines(proof),
+        ['lost', `steps to do again: ${again}; stopped at the fault, it would be ${step - checkpointStep}`],
+      ],
       commands: [`npx kcover report ${seen.incident}`],
       ok: isTrue(proof, reached) && proof.waitedForCheckpointMs > 0 && (proof.checkpointStep ?? 0) > checkpointStep,
     };

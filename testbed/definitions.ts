@@ -12,7 +12,11 @@ export interface DefinitionsOptions {
 }
 
 interface Definition {
-  readonly spec: { readonly group: string; readonly names: { readonly plural: string }; readonly versions: readonly { readonly name: string }[] };
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly plural: string };
+    readonly versions: readonly { readonly name: string }[];
+  };
 }
 
 /** Installs the kinds of jobs; resolves when the API server serves them. */
@@ -39,10 +43,18 @@ export async function installTrainingOperator(api: Api, options: DefinitionsOpti
   };
   await Promise.all([
     installDefinitions(api, options),
-    post(options.server, options.token, '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', Buffer.from(JSON.stringify(webhooks))),
-    api.core
-      .createNamespace({ body: { metadata: { name: 'kubeflow' } } })
-      .then(() => api.core.createNamespacedSecret({ namespace: 'kubeflow', body: { metadata: { name: 'training-operator-webhook-cert' } } })),
+    post(
+      options.server,
+      options.token,
+      '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+      Buffer.from(JSON.stringify(webhooks)),
+    ),
+    api.core.createNamespace({ body: { metadata: { name: 'kubeflow' } } }).then(() =>
+      api.core.createNamespacedSecret({
+        namespace: 'kubeflow',
+        body: { metadata: { name: 'training-operator-webhook-cert' } },
+      }),
+    ),
   ]);
 }
 
@@ -57,12 +69,18 @@ function served(api: Api, { spec: { group, names, versions } }: Definition): Pro
 /** Posts the bytes unchanged: the typed client drops the x-kubernetes-* fields of a schema. */
 export function post(server: string, token: string, path: string, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': body.length };
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+    };
     const call = request(`${server}${path}`, { method: 'POST', headers, rejectUnauthorized: false }, (response) => {
       let answer = '';
       response.on('data', (chunk: Buffer) => (answer += chunk.toString()));
       response.on('end', () =>
-        response.statusCode === 201 ? resolve() : reject(new Error(`POST ${path} answered ${response.statusCode}: ${answer.slice(0, 500)}`)),
+        response.statusCode === 201
+          ? resolve()
+          : reject(new Error(`POST ${path} answered ${response.statusCode}: ${answer.slice(0, 500)}`)),
       );
     });
     call.once('error', reject);

@@ -16,12 +16,16 @@ export interface DemoFixture {
 export type DemoFixtureOptions = TestClusterOptions & KcoverOptions & { readonly print: (line: string) => void };
 
 /** Sets everything up until the job runs, printing each step. Ctrl-C ends it at any time and leaves nothing behind. */
-export const setUpDemo = (options: DemoFixtureOptions, job: Omit<PytorchJobOptions, 'name'> = { workers: 3 }): Promise<DemoFixture> =>
-  setUp(options, llm(job), awaitRunning);
+export const setUpDemo = (
+  options: DemoFixtureOptions,
+  job: Omit<PytorchJobOptions, 'name'> = { workers: 3 },
+): Promise<DemoFixture> => setUp(options, llm(job), awaitRunning);
 
 /** The same, until a job of this shape is created; its pods have not started. */
-export const setUpDemoBefore = (options: DemoFixtureOptions, job: Omit<PytorchJobOptions, 'name'>): Promise<DemoFixture> =>
-  setUp(options, llm(job), async () => undefined);
+export const setUpDemoBefore = (
+  options: DemoFixtureOptions,
+  job: Omit<PytorchJobOptions, 'name'>,
+): Promise<DemoFixture> => setUp(options, llm(job), async () => undefined);
 
 const llm = (options: Omit<PytorchJobOptions, 'name'>): KubeflowJobManifest =>
   pytorchJob({ ...options, name: 'llm', namespace: 'train', labels: { 'kcover.io/cascading-recovery': 'true' } });

@@ -7,7 +7,9 @@ import { stories, type DemoScenarioName } from './stories.ts';
 import type { StoryResult } from './story.ts';
 
 const options = new Command('demo')
-  .description('A GPU falls off the bus in the middle of training; kcover quarantines its node and restarts the job elsewhere')
+  .description(
+    'A GPU falls off the bus in the middle of training; kcover quarantines its node and restarts the job elsewhere',
+  )
   .addOption(
     new Option(
       '--story <story>',
@@ -17,18 +19,26 @@ const options = new Command('demo')
       .default('broken-gpu' satisfies DemoScenarioName),
   )
   .addOption(
-    new Option('--real', 'a PyTorch job in real containers on 3 real nodes saves when it receives SIGTERM, and goes on from there (needs root)').implies({
+    new Option(
+      '--real',
+      'a PyTorch job in real containers on 3 real nodes saves when it receives SIGTERM, and goes on from there (needs root)',
+    ).implies({
       story: 'real-trainer' satisfies DemoScenarioName,
     }),
   )
   .option('--once', 'end after the demo instead of staying up until Ctrl-C')
   .option('--output <form>', 'text or json', 'text')
-  .option('--nodes <number>', 'GPU nodes, simulated or, with --real, real (default: 8, slow-node 18, shrink 4, real-trainer 3)')
+  .option(
+    '--nodes <number>',
+    'GPU nodes, simulated or, with --real, real (default: 8, slow-node 18, shrink 4, real-trainer 3)',
+  )
   .parse()
   .opts<{ story: DemoScenarioName; once?: true; output: string; nodes?: string }>();
 
 if (options.story === 'real-trainer' && process.getuid?.() !== 0) {
-  console.error('nothing was run: real nodes need mounts, namespaces and cgroups, and so root; run the same command as root');
+  console.error(
+    'nothing was run: real nodes need mounts, namespaces and cgroups, and so root; run the same command as root',
+  );
   process.exit(1);
 }
 
@@ -56,7 +66,8 @@ try {
   if (!asJson && options.once !== true && process.stdout.isTTY) {
     print(`\nEverything stays up until Ctrl-C. Look at ${cluster.temporal.uiUrl}, or in another terminal:\n`);
     print(`  export KUBECONFIG=${cluster.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${cluster.temporal.address}`);
-    for (const command of ['npx kcover status pytorchjob/llm -n train', 'npx kcover node list', ...result.commands]) print(`  ${command}`);
+    for (const command of ['npx kcover status pytorchjob/llm -n train', 'npx kcover node list', ...result.commands])
+      print(`  ${command}`);
     for (;;) await sleep(60_000);
   }
 } finally {
@@ -72,8 +83,12 @@ function conclude({ seen, lines }: StoryResult, stops: number): void {
     `  pods        ${Object.keys(seen.attemptBefore).length} stopped together with ${stops} request, ${Object.keys(seen.attemptAfter).length} running again`,
   );
   for (const name of Object.keys({ ...seen.attemptBefore, ...seen.attemptAfter }))
-    print(`              ${name.padEnd(14)} ${seen.attemptBefore[name]?.node ?? '-'} -> ${seen.attemptAfter[name]?.node ?? '-'}`);
-  print(`  quarantine  ${formatDuration(seen.reportToQuarantinedMs)} after the report; running again ${formatDuration(seen.quarantinedToRunningMs)} later`);
+    print(
+      `              ${name.padEnd(14)} ${seen.attemptBefore[name]?.node ?? '-'} -> ${seen.attemptAfter[name]?.node ?? '-'}`,
+    );
+  print(
+    `  quarantine  ${formatDuration(seen.reportToQuarantinedMs)} after the report; running again ${formatDuration(seen.quarantinedToRunningMs)} later`,
+  );
   print(`  incident    ${seen.incident}`);
   print(`  look at it  ${workflowPage(cluster, seen.incident)}`);
 }

@@ -36,19 +36,26 @@ export async function setKubelet(api: Api, node: SimulatedNode, state: 'running'
   if (state === 'dead') return;
   await until(`lease of ${node.name} renewed`, 60_000, async () => {
     const { spec } = await api.coordination.readNamespacedLease({ name: node.name, namespace: 'kube-node-lease' });
-    return new Date(spec?.renewTime ?? 0).getTime() >= since ? { found: true } : { missing: `last renewed ${String(spec?.renewTime)}` };
+    return new Date(spec?.renewTime ?? 0).getTime() >= since
+      ? { found: true }
+      : { missing: `last renewed ${String(spec?.renewTime)}` };
   });
   // kwok does not process the pods of a node that returns until they change.
   const { items } = await api.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node.name}` });
   const body = { metadata: { annotations: { 'testbed.kcover.io/kubelet-back': new Date(since).toISOString() } } };
   await Promise.all(
-    items.map(({ metadata }) => api.core.patchNamespacedPod({ name: metadata?.name ?? '', namespace: metadata?.namespace ?? '', body }, merge)),
+    items.map(({ metadata }) =>
+      api.core.patchNamespacedPod({ name: metadata?.name ?? '', namespace: metadata?.namespace ?? '', body }, merge),
+    ),
   );
 }
 
 /** Writes the condition that the node controller writes about 50 s after a kubelet went silent (`Unknown`), or that a returned kubelet writes (`True`). */
 export async function setReady(api: Api, node: SimulatedNode, status: 'True' | 'Unknown'): Promise<void> {
-  const words = status === 'True' ? { reason: 'KubeletReady' } : { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
+  const words =
+    status === 'True'
+      ? { reason: 'KubeletReady' }
+      : { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
   const now = new Date();
   const condition = { type: 'Ready', status, lastTransitionTime: now, lastHeartbeatTime: now, ...words };
   await api.core.patchNodeStatus({ name: node.name, body: { status: { conditions: [condition] } } }, strategicMerge);
@@ -64,11 +71,16 @@ export interface ContainerFailure {
 }
 
 /** One container of the pod ends as it would under a kubelet: the pod fails, or its container is restarted. */
-export async function failContainer(api: Api, pod: V1Pod, { exitCode, reason = 'Error', container, restart = false }: ContainerFailure): Promise<void> {
+export async function failContainer(
+  api: Api,
+  pod: V1Pod,
+  { exitCode, reason = 'Error', container, restart = false }: ContainerFailure,
+): Promise<void> {
   await edit(api, pod, (current) => {
     const statuses = current.status?.containerStatuses ?? [];
     const name = container ?? statuses[0]?.name;
-    if (!statuses.some((status) => status.name === name)) throw new Error(`pod ${current.metadata?.name} has no running container ${name ?? ''}`);
+    if (!statuses.some((status) => status.name === name))
+      throw new Error(`pod ${current.metadata?.name} has no running container ${name ?? ''}`);
     const containerStatuses = statuses.map((status) => {
       if (status.name !== name) return restart ? status : ended(status, { exitCode: 137, reason: 'Error' });
       return restart ? restarted(current, status, { exitCode, reason }) : ended(status, { exitCode, reason });
@@ -81,7 +93,9 @@ export async function failContainer(api: Api, pod: V1Pod, { exitCode, reason = '
 export async function succeed(api: Api, pod: V1Pod): Promise<void> {
   await edit(api, pod, ({ status }) => ({
     phase: 'Succeeded',
-    containerStatuses: (status?.containerStatuses ?? []).map((container) => ended(container, { exitCode: 0, reason: 'Completed' })),
+    containerStatuses: (status?.containerStatuses ?? []).map((container) =>
+      ended(container, { exitCode: 0, reason: 'Completed' }),
+    ),
     conditions: notReady('PodCompleted'),
   }));
 }
@@ -90,15 +104,24 @@ export async function succeed(api: Api, pod: V1Pod): Promise<void> {
 export async function evict(api: Api, pod: V1Pod, by: 'api' | 'kubelet' = 'api'): Promise<void> {
   const { name = '', namespace = 'default', uid = '' } = pod.metadata ?? {};
   if (by === 'api') {
-    await api.core.createNamespacedPodEviction({ name, namespace, body: { metadata: { name, namespace }, deleteOptions: { preconditions: { uid } } } });
+    await api.core.createNamespacedPodEviction({
+      name,
+      namespace,
+      body: { metadata: { name, namespace }, deleteOptions: { preconditions: { uid } } },
+    });
     return;
   }
   await edit(api, pod, ({ status }) => ({
     phase: 'Failed',
     reason: 'Evicted',
     message: 'The node was low on resource: memory.',
-    containerStatuses: (status?.containerStatuses ?? []).map((container) => ended(container, { exitCode: 137, reason: 'Error' })),
-    conditions: [...notReady('PodFailed'), { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', lastTransitionTime: new Date() }],
+    containerStatuses: (status?.containerStatuses ?? []).map((container) =>
+      ended(container, { exitCode: 137, reason: 'Error' }),
+    ),
+    conditions: [
+      ...notReady('PodFailed'),
+      { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', lastTransitionTime: new Date() },
+    ],
   }));
 }
 
@@ -106,7 +129,10 @@ export async function evict(api: Api, pod: V1Pod, by: 'api' | 'kubelet' = 'api')
 async function edit(api: Api, pod: V1Pod, change: (current: V1Pod) => object): Promise<void> {
   const { name = '', namespace = 'default', uid } = pod.metadata ?? {};
   const current = await api.core.readNamespacedPod({ name, namespace });
-  await api.core.patchNamespacedPodStatus({ name, namespace, body: { metadata: { uid }, status: change(current) } }, strategicMerge);
+  await api.core.patchNamespacedPodStatus(
+    { name, namespace, body: { metadata: { uid }, status: change(current) } },
+    strategicMerge,
+  );
 }
 
 interface Exit {
@@ -115,7 +141,11 @@ interface Exit {
 }
 
 function ended(status: V1ContainerStatus, { exitCode, reason }: Exit): V1ContainerStatus {
-  return Object.assign({}, status, { ready: false, started: false, state: { terminated: terminated(status, { exitCode, reason }) } });
+  return Object.assign({}, status, {
+    ready: false,
+    started: false,
+    state: { terminated: terminated(status, { exitCode, reason }) },
+  });
 }
 
 function restarted(pod: V1Pod, status: V1ContainerStatus, exit: Exit): V1ContainerStatus {
@@ -125,7 +155,10 @@ function restarted(pod: V1Pod, status: V1ContainerStatus, exit: Exit): V1Contain
   return Object.assign({}, status, { ready: true, started: true, restartCount, containerID, ...states });
 }
 
-function terminated(status: V1ContainerStatus, { exitCode, reason }: Exit): NonNullable<NonNullable<V1ContainerStatus['state']>['terminated']> {
+function terminated(
+  status: V1ContainerStatus,
+  { exitCode, reason }: Exit,
+): NonNullable<NonNullable<V1ContainerStatus['state']>['terminated']> {
   const startedAt = status.state?.running?.startedAt;
   return {
     exitCode,
@@ -137,5 +170,10 @@ function terminated(status: V1ContainerStatus, { exitCode, reason }: Exit): NonN
 }
 
 function notReady(reason: string): { type: string; status: string; reason: string; lastTransitionTime: Date }[] {
-  return ['Ready', 'ContainersReady'].map((type) => ({ type, status: 'False', reason, lastTransitionTime: new Date() }));
+  return ['Ready', 'ContainersReady'].map((type) => ({
+    type,
+    status: 'False',
+    reason,
+    lastTransitionTime: new Date(),
+  }));
 }

@@ -21,14 +21,23 @@ export const metadataOf = ({ name, namespace = 'default', labels = {}, annotatio
   annotations: { ...annotations },
 });
 
-export function leaderWorkerSet({ workers = 2, groups = 1, spec, ...options }: GroupOptions & { readonly groups?: number }): GroupManifest {
+export function leaderWorkerSet({
+  workers = 2,
+  groups = 1,
+  spec,
+  ...options
+}: GroupOptions & { readonly groups?: number }): GroupManifest {
   return {
     apiVersion: 'leaderworkerset.x-k8s.io/v1',
     kind: 'LeaderWorkerSet',
     metadata: metadataOf(options),
     spec: {
       replicas: options.suspend ? 0 : groups,
-      leaderWorkerTemplate: { size: workers + 1, workerTemplate: podTemplate(options, 'trainer', {}), restartPolicy: 'RecreateGroupOnPodRestart' },
+      leaderWorkerTemplate: {
+        size: workers + 1,
+        workerTemplate: podTemplate(options, 'trainer', {}),
+        restartPolicy: 'RecreateGroupOnPodRestart',
+      },
       ...spec,
     },
   };
@@ -45,7 +54,11 @@ export function mpiJobV2beta1({ workers = 2, spec, ...options }: GroupOptions): 
     kind: 'MPIJob',
     metadata: metadataOf(options),
     spec: {
-      runPolicy: { cleanPodPolicy: 'None', ...(suspend !== undefined && { suspend }), ...(backoffLimit !== undefined && { backoffLimit }) },
+      runPolicy: {
+        cleanPodPolicy: 'None',
+        ...(suspend !== undefined && { suspend }),
+        ...(backoffLimit !== undefined && { backoffLimit }),
+      },
       mpiReplicaSpecs: { Launcher: role(1, 0), Worker: role(workers, options.gpus) },
       ...spec,
     },
@@ -53,19 +66,35 @@ export function mpiJobV2beta1({ workers = 2, spec, ...options }: GroupOptions): 
 }
 
 export function volcanoJob({ workers = 2, spec, ...options }: GroupOptions): GroupManifest {
-  const task = (name: string, replicas: number) => ({ name, replicas, template: podTemplate(options, 'trainer', { restartPolicy: 'Never' }) });
+  const task = (name: string, replicas: number) => ({
+    name,
+    replicas,
+    template: podTemplate(options, 'trainer', { restartPolicy: 'Never' }),
+  });
   return {
     apiVersion: 'batch.volcano.sh/v1alpha1',
     kind: 'Job',
     metadata: metadataOf(options),
-    spec: { minAvailable: workers + 1, schedulerName: 'volcano', tasks: [task('master', 1), task('worker', workers)], ...spec },
+    spec: {
+      minAvailable: workers + 1,
+      schedulerName: 'volcano',
+      tasks: [task('master', 1), task('worker', workers)],
+      ...spec,
+    },
   };
 }
 
 const clusterSpec = ({ workers = 2, ...options }: GroupOptions) => ({
   headGroupSpec: { rayStartParams: {}, template: podTemplate({ ...options, gpus: 0 }, 'ray-head', {}) },
   workerGroupSpecs: [
-    { groupName: 'gpus', replicas: workers, minReplicas: workers, maxReplicas: workers, rayStartParams: {}, template: podTemplate(options, 'ray-worker', {}) },
+    {
+      groupName: 'gpus',
+      replicas: workers,
+      minReplicas: workers,
+      maxReplicas: workers,
+      rayStartParams: {},
+      template: podTemplate(options, 'ray-worker', {}),
+    },
   ],
 });
 

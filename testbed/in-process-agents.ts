@@ -20,7 +20,11 @@ export class InProcessAgents {
   readonly #running = new Map<string, RunningAgent>();
 
   /** `settings`: in place of their defaults. */
-  constructor(cluster: Pick<TestCluster, 'directory' | 'api'>, kcover: Pick<Kcover, 'intakeUrl' | 'authority'>, settings: AgentSettingsFile = {}) {
+  constructor(
+    cluster: Pick<TestCluster, 'directory' | 'api'>,
+    kcover: Pick<Kcover, 'intakeUrl' | 'authority'>,
+    settings: AgentSettingsFile = {},
+  ) {
     this.#cluster = cluster;
     this.#kcover = kcover;
     this.#settings = settings;
@@ -32,15 +36,21 @@ export class InProcessAgents {
     await inParallel(fresh, (node) => this.#start(node), 8);
     await until(`agents of ${fresh.length} nodes seen`, 120_000, () => {
       const unseen = fresh.filter(({ name }) => !isLive(this.#running.get(name)));
-      return Promise.resolve(unseen.length === 0 ? { found: true } : { missing: `${unseen.length} not yet, among them ${unseen[0]?.name}` });
+      return Promise.resolve(
+        unseen.length === 0 ? { found: true } : { missing: `${unseen.length} not yet, among them ${unseen[0]?.name}` },
+      );
     });
   }
 
   /** Waits until the controller has seen every agent after this time. */
   async seenSince(time: Date): Promise<void> {
     await until('all agents seen again', 120_000, () => {
-      const unseen = [...this.#running].filter(([, agent]) => Date.parse(agent.status().reporter.lastAcceptedAt ?? '1970-01-01') <= time.getTime());
-      return Promise.resolve(unseen.length === 0 ? { found: true } : { missing: `${unseen.length} not yet, among them ${unseen[0]?.[0]}` });
+      const unseen = [...this.#running].filter(
+        ([, agent]) => Date.parse(agent.status().reporter.lastAcceptedAt ?? '1970-01-01') <= time.getTime(),
+      );
+      return Promise.resolve(
+        unseen.length === 0 ? { found: true } : { missing: `${unseen.length} not yet, among them ${unseen[0]?.[0]}` },
+      );
     });
   }
 
@@ -66,11 +76,17 @@ export class InProcessAgents {
       spool: { directory: join(home, 'spool') },
     });
     const log = pino({ level: 'silent' });
-    this.#running.set(node.name, await startAgent({ settings, node: node.name, hostRoot: node.hostRoot, version: 'bench', log }));
+    this.#running.set(
+      node.name,
+      await startAgent({ settings, node: node.name, hostRoot: node.hostRoot, version: 'bench', log }),
+    );
   }
 }
 
 function isLive(agent: RunningAgent | undefined): boolean {
   const status = agent?.status();
-  return status?.reporter.lastAcceptedAt !== undefined && Object.values(status.detectors).every(({ state }) => state === 'watching' || state === 'off');
+  return (
+    status?.reporter.lastAcceptedAt !== undefined &&
+    Object.values(status.detectors).every(({ state }) => state === 'watching' || state === 'off')
+  );
 }

@@ -114,7 +114,8 @@ export async function watchIncident(
       ...common,
       path: '/api/v1/events',
       onEvent: ({ type, object }) => {
-        if (type !== 'added' || object.source?.component !== 'kcover' || reported.has(object.metadata.uid ?? '')) return;
+        if (type !== 'added' || object.source?.component !== 'kcover' || reported.has(object.metadata.uid ?? ''))
+          return;
         reported.add(object.metadata.uid ?? '');
         happened(`Event ${object.reason}: ${object.message}`);
       },
@@ -127,7 +128,11 @@ export async function watchIncident(
     ended: async (withinMs = 120_000) => {
       const record = await until('the record of the incident', withinMs, () => readRecord(kcover, job));
       await until('the last pod and Event', 10_000, () =>
-        Promise.resolve(runningAt > 0 || (record.outcome !== 'restarted' && record.outcome !== 'recovered') ? { found: true } : { missing: 'pods' }),
+        Promise.resolve(
+          runningAt > 0 || (record.outcome !== 'restarted' && record.outcome !== 'recovered')
+            ? { found: true }
+            : { missing: 'pods' },
+        ),
       );
       stop.abort();
       await kube.close();
@@ -138,7 +143,12 @@ export async function watchIncident(
         job: `${job.namespace}/${job.name}`,
         incident: record.incident,
         because: record.decisions.find((decision) => decision.kind === 'stop')?.because ?? record.because,
-        attemptBefore: Object.fromEntries(before.map((pod) => [pod.metadata?.name ?? '', { uid: pod.metadata?.uid ?? '', node: pod.spec?.nodeName ?? '' }])),
+        attemptBefore: Object.fromEntries(
+          before.map((pod) => [
+            pod.metadata?.name ?? '',
+            { uid: pod.metadata?.uid ?? '', node: pod.spec?.nodeName ?? '' },
+          ]),
+        ),
         attemptAfter: Object.fromEntries([...after].toSorted(([a], [b]) => a.localeCompare(b))),
         reportToQuarantinedMs: quarantinedAt - reportedAt,
         quarantinedToRunningMs: runningAt - quarantinedAt,
@@ -149,10 +159,15 @@ export async function watchIncident(
 }
 
 /** Looks for the record of an incident of this job. */
-export async function readRecord({ records: directory }: Pick<Kcover, 'records'>, job: RunningJob): Promise<WaitResult<IncidentRecord>> {
+export async function readRecord(
+  { records: directory }: Pick<Kcover, 'records'>,
+  job: RunningJob,
+): Promise<WaitResult<IncidentRecord>> {
   for (const name of await readdir(directory)) {
     if (!name.endsWith('.json')) continue;
-    const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as IncidentRecord | (NodeRecord & { job?: undefined });
+    const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as
+      | IncidentRecord
+      | (NodeRecord & { job?: undefined });
     if (record.job !== undefined && record.job.uid === job.uid) return { found: record };
   }
   return { missing: `no record in ${directory}` };
@@ -162,7 +177,9 @@ export async function readRecord({ records: directory }: Pick<Kcover, 'records'>
 async function acceptedAt(cluster: TestCluster, node: string): Promise<number> {
   const connection = await Connection.connect({ address: cluster.temporal.address });
   try {
-    const history = await new Client({ connection, namespace: cluster.temporal.namespace }).workflow.getHandle(`node/${node}`).fetchHistory();
+    const history = await new Client({ connection, namespace: cluster.temporal.namespace }).workflow
+      .getHandle(`node/${node}`)
+      .fetchHistory();
     const time = history.events?.find((event) => event.workflowExecutionSignaledEventAttributes)?.eventTime;
     return Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
   } finally {

@@ -7,12 +7,18 @@ import { watchResource } from '../kube/client/watch.ts';
 import type { Api } from './api.ts';
 
 /** Labels that the chart's Service selects, which exists where the chart is installed. */
-const labels = { 'app.kubernetes.io/name': 'kcover', 'app.kubernetes.io/instance': 'kcover', 'app.kubernetes.io/component': 'controller' };
+const labels = {
+  'app.kubernetes.io/name': 'kcover',
+  'app.kubernetes.io/instance': 'kcover',
+  'app.kubernetes.io/component': 'controller',
+};
 const service = 'kcover-intake';
 
 /** The pods in which the controllers would run: their processes run elsewhere, but names, labels and nodes are real. */
 export async function createControllerPods(api: Api, names: readonly string[]): Promise<void> {
-  await Promise.all(names.map((name) => unlessThere(api.core.createNamespacedPod({ namespace: ownNamespace, body: podOf(name) }))));
+  await Promise.all(
+    names.map((name) => unlessThere(api.core.createNamespacedPod({ namespace: ownNamespace, body: podOf(name) }))),
+  );
 }
 
 const podOf = (name: string): V1Pod => ({
@@ -43,7 +49,12 @@ export interface IntakeServiceOptions {
 }
 
 /** The Service of the intake with a minimal kube-proxy: each new connection goes to a pod that its EndpointSlices name. */
-export async function openIntakeService({ api, kubeconfig, port, backends }: IntakeServiceOptions): Promise<IntakeService> {
+export async function openIntakeService({
+  api,
+  kubeconfig,
+  port,
+  backends,
+}: IntakeServiceOptions): Promise<IntakeService> {
   const selector = { ...labels, [leaderLabel.key]: leaseName };
   const body = { metadata: { name: service, labels }, spec: { selector, ports: [{ port: 8443 }] } };
   await unlessThere(api.core.createNamespacedService({ namespace: ownNamespace, body }));
@@ -58,7 +69,13 @@ export async function openIntakeService({ api, kubeconfig, port, backends }: Int
     signal: over.signal,
   });
   const endpoints = (): string[] =>
-    slices.objects().flatMap((slice) => (slice.endpoints ?? []).flatMap(({ conditions, targetRef }) => (conditions?.ready ? (targetRef?.name ?? []) : [])));
+    slices
+      .objects()
+      .flatMap((slice) =>
+        (slice.endpoints ?? []).flatMap(({ conditions, targetRef }) =>
+          conditions?.ready ? (targetRef?.name ?? []) : [],
+        ),
+      );
 
   const open = new Set<Socket>();
   const proxy = createServer((client) => {

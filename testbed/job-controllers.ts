@@ -13,7 +13,11 @@ import type { TestCluster } from './test-cluster.ts';
 interface ControllerManifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  readonly spec?: { readonly group: string; readonly names: { readonly plural: string }; readonly versions: readonly { readonly name: string }[] };
+  readonly spec?: {
+    readonly group: string;
+    readonly names: { readonly plural: string };
+    readonly versions: readonly { readonly name: string }[];
+  };
   readonly webhooks?: readonly { readonly clientConfig: { readonly service: { readonly path: string } } }[];
 }
 
@@ -43,7 +47,12 @@ export async function obtainJobControllers(onProgress: OnProgress): Promise<JobC
 export async function startJobControllers(cluster: TestCluster, programs: JobControllers): Promise<() => void> {
   const { api, directory, kubernetes, servers } = cluster;
   await servers.trainingOperator.stop();
-  const definition = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', name: 'mpijobs.kubeflow.org' };
+  const definition = {
+    group: 'apiextensions.k8s.io',
+    version: 'v1',
+    plural: 'customresourcedefinitions',
+    name: 'mpijobs.kubeflow.org',
+  };
   await api.custom.deleteClusterCustomObject(definition);
   const ports = new Ports(directory);
   const { kubeconfig } = kubernetes;
@@ -62,10 +71,17 @@ export async function startJobControllers(cluster: TestCluster, programs: JobCon
 }
 
 /** Definitions come before the controller, which watches them; webhooks once it listens. */
-async function install({ directory, kubernetes, api }: TestCluster, program: JobControllerProgram, webhookPort: number, kind: string): Promise<void> {
+async function install(
+  { directory, kubernetes, api }: TestCluster,
+  program: JobControllerProgram,
+  webhookPort: number,
+  kind: string,
+): Promise<void> {
   const caBundle = readFileSync(apiserverCertificate(directory).certificate).toString('base64');
   const token = adminToken(kubernetes.kubeconfig);
-  const manifests = (JSON.parse(await readFile(program.manifests, 'utf8')) as ControllerManifest[]).filter((each) => each.kind.endsWith(kind));
+  const manifests = (JSON.parse(await readFile(program.manifests, 'utf8')) as ControllerManifest[]).filter((each) =>
+    each.kind.endsWith(kind),
+  );
   for (const manifest of manifests) {
     const webhooks = manifest.webhooks?.map((webhook) => ({
       ...webhook,
@@ -89,6 +105,8 @@ async function install({ directory, kubernetes, api }: TestCluster, program: Job
 }
 
 function adminToken(kubeconfig: string): string {
-  const { users } = JSON.parse(readFileSync(kubeconfig, 'utf8')) as { readonly users: readonly { readonly user: { readonly token: string } }[] };
+  const { users } = JSON.parse(readFileSync(kubeconfig, 'utf8')) as {
+    readonly users: readonly { readonly user: { readonly token: string } }[];
+  };
   return users[0]?.user.token ?? '';
 }

@@ -50,7 +50,12 @@ export interface BatchJobOptions extends JobOptions {
 export interface KubeflowJobManifest {
   readonly apiVersion: 'kubeflow.org/v1';
   readonly kind: KubeflowKindName;
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly labels: object; readonly annotations: object };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: object;
+    readonly annotations: object;
+  };
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
@@ -77,10 +82,20 @@ const shapes = {
   PaddleJob: { replicaSpecs: 'paddleReplicaSpecs', container: 'paddle', roles: { Master: 1, Worker: 2 } },
 } as const satisfies Partial<Record<JobKind, ManifestShape>>;
 
-export const kubeflowKinds: readonly JobKind[] = Object.keys(shapes).filter((kind): kind is KubeflowKindName => kind in shapes);
+export const kubeflowKinds: readonly JobKind[] = Object.keys(shapes).filter(
+  (kind): kind is KubeflowKindName => kind in shapes,
+);
 
 export function kubeflowJob(kind: KubeflowKindName, options: KubeflowJobOptions): KubeflowJobManifest {
-  const { name, namespace = 'default', restartPolicy = 'OnFailure', labels = {}, annotations = {}, suspend, backoffLimit } = options;
+  const {
+    name,
+    namespace = 'default',
+    restartPolicy = 'OnFailure',
+    labels = {},
+    annotations = {},
+    suspend,
+    backoffLimit,
+  } = options;
   const { replicaSpecs, container, roles: usual } = shapes[kind];
   const replicas = (role: string, count: number) => ({
     replicas: count,
@@ -93,8 +108,14 @@ export function kubeflowJob(kind: KubeflowKindName, options: KubeflowJobOptions)
     kind,
     metadata: { name, namespace, labels, annotations },
     spec: {
-      runPolicy: { cleanPodPolicy: 'None', ...(suspend === undefined ? {} : { suspend }), ...(backoffLimit === undefined ? {} : { backoffLimit }) },
-      [replicaSpecs]: Object.fromEntries(Object.entries(options.roles ?? usual).map(([role, count]) => [role, replicas(role, count)])),
+      runPolicy: {
+        cleanPodPolicy: 'None',
+        ...(suspend === undefined ? {} : { suspend }),
+        ...(backoffLimit === undefined ? {} : { backoffLimit }),
+      },
+      [replicaSpecs]: Object.fromEntries(
+        Object.entries(options.roles ?? usual).map(([role, count]) => [role, replicas(role, count)]),
+      ),
       ...options.spec,
     },
   };
@@ -104,7 +125,16 @@ export const pytorchJob = ({ workers, ...options }: PytorchJobOptions): Kubeflow
   kubeflowJob('PyTorchJob', { ...options, roles: { Master: 1, ...(workers > 0 && { Worker: workers }) } });
 
 export function batchJob(options: BatchJobOptions): BatchJobManifest {
-  const { name, namespace = 'default', pods, restartPolicy = 'Never', labels = {}, annotations = {}, suspend = false, backoffLimit = 0 } = options;
+  const {
+    name,
+    namespace = 'default',
+    pods,
+    restartPolicy = 'Never',
+    labels = {},
+    annotations = {},
+    suspend = false,
+    backoffLimit = 0,
+  } = options;
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -120,9 +150,16 @@ export function batchJob(options: BatchJobOptions): BatchJobManifest {
   };
 }
 
-export function podTemplate(options: JobOptions, container: string, policy: { restartPolicy?: string }): V1PodTemplateSpec {
+export function podTemplate(
+  options: JobOptions,
+  container: string,
+  policy: { restartPolicy?: string },
+): V1PodTemplateSpec {
   const { gpus = 8, terminationSeconds, exitOnTerm, startupSeconds, initContainers = [], sidecars = [] } = options;
-  const before = [...initContainers.map((each) => ({ name: each, image })), ...sidecars.map((each) => ({ name: each, image, restartPolicy: 'Always' }))];
+  const before = [
+    ...initContainers.map((each) => ({ name: each, image })),
+    ...sidecars.map((each) => ({ name: each, image, restartPolicy: 'Always' })),
+  ];
   const behaviour = {
     ...(terminationSeconds === undefined ? {} : { 'testbed.kcover.io/termination': `${terminationSeconds}s` }),
     ...(exitOnTerm === undefined ? {} : { 'testbed.kcover.io/exit-on-term': String(exitOnTerm) }),

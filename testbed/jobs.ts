@@ -29,7 +29,10 @@ export async function createJob(api: Api, manifest: JobManifest | GroupManifest)
   if (kind === undefined) throw new Error(`${manifest.kind} of ${manifest.apiVersion} is no kind of job`);
   const name = manifest.metadata?.name ?? '';
   const namespace = manifest.metadata?.namespace ?? 'default';
-  const created = (await api.custom.createNamespacedCustomObject({ ...placeOf({ kind, namespace, name }), body: manifest })) as { metadata: { uid: string } };
+  const created = (await api.custom.createNamespacedCustomObject({
+    ...placeOf({ kind, namespace, name }),
+    body: manifest,
+  })) as { metadata: { uid: string } };
   const { uid } = created.metadata;
   const job = { kind, namespace, name, uid };
   return { ...job, pods: sizeOf(job, manifest as KubernetesObject), selector: jobKinds[kind].podSelector(job) };
@@ -37,19 +40,27 @@ export async function createJob(api: Api, manifest: JobManifest | GroupManifest)
 
 /** The job object, with a spec of any kind. */
 export interface TestJobObject {
-  readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly uid: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: { readonly suspend?: boolean; readonly runPolicy?: { readonly suspend?: boolean } };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[] };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
+  };
 }
 
-export const readJob = async (api: Api, job: RunningJob): Promise<TestJobObject> => (await api.custom.getNamespacedCustomObject(placeOf(job))) as TestJobObject;
+export const readJob = async (api: Api, job: RunningJob): Promise<TestJobObject> =>
+  (await api.custom.getNamespacedCustomObject(placeOf(job))) as TestJobObject;
 
 export const changeJob = (api: Api, job: RunningJob, body: object): Promise<unknown> =>
   api.custom.patchNamespacedCustomObject({ ...placeOf(job), body }, merge);
 
 /** The type of the condition that ended it, as its controller names it. */
 export const endOf = ({ status }: TestJobObject): string | undefined =>
-  status?.conditions?.find((each) => ['Succeeded', 'Complete', 'Failed'].includes(each.type) && each.status === 'True')?.type;
+  status?.conditions?.find((each) => ['Succeeded', 'Complete', 'Failed'].includes(each.type) && each.status === 'True')
+    ?.type;
 
 /** Its desired number of pods. */
 export const sizeOf = ({ kind }: Pick<RunningJob, 'kind'>, object: KubernetesObject): number =>
@@ -59,12 +70,18 @@ export const sizeOf = ({ kind }: Pick<RunningJob, 'kind'>, object: KubernetesObj
 export async function podsOf(api: Api, job: RunningJob): Promise<V1Pod[]> {
   const { items } = await api.core.listNamespacedPod({ namespace: job.namespace, labelSelector: job.selector });
   const { owns } = jobKinds[job.kind];
-  const own = items.filter((pod) => owns?.(job, pod) ?? pod.metadata?.ownerReferences?.some(({ uid }) => uid === job.uid));
+  const own = items.filter(
+    (pod) => owns?.(job, pod) ?? pod.metadata?.ownerReferences?.some(({ uid }) => uid === job.uid),
+  );
   return own.toSorted((a, b) => (a.metadata?.name ?? '').localeCompare(b.metadata?.name ?? ''));
 }
 
 /** Waits until all pods of the job are ready (none of them in `except`, by UID), and returns them. */
-export function awaitRunning(api: Api, job: RunningJob, options: { readonly withinMs?: number; readonly except?: ReadonlySet<string> } = {}): Promise<V1Pod[]> {
+export function awaitRunning(
+  api: Api,
+  job: RunningJob,
+  options: { readonly withinMs?: number; readonly except?: ReadonlySet<string> } = {},
+): Promise<V1Pod[]> {
   return until(`${job.kind} ${job.namespace}/${job.name} running`, options.withinMs ?? 60_000, async () => {
     const pods = await podsOf(api, job);
     const ready = pods.filter((pod) => isRunning(pod) && !options.except?.has(pod.metadata?.uid ?? ''));

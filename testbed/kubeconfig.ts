@@ -23,7 +23,10 @@ export function writeKubeconfig({ file, server, authority, user, ...proof }: Kub
     users: [
       {
         name: user,
-        user: 'token' in proof ? { token: proof.token } : { 'client-certificate-data': base64(proof.certificate), 'client-key-data': base64(proof.key) },
+        user:
+          'token' in proof
+            ? { token: proof.token }
+            : { 'client-certificate-data': base64(proof.certificate), 'client-key-data': base64(proof.key) },
       },
     ],
     contexts: [{ name, context: { cluster: name, user } }],

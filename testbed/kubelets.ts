@@ -23,9 +23,16 @@ async function touchWaiting(api: Api): Promise<void> {
   const { items } = await api.core.listPodForAllNamespaces();
   const body = { metadata: { annotations: { 'testbed.kcover.io/synced': new Date().toISOString() } } };
   await Promise.all(
-    items.filter(waits).map(({ metadata }) => api.core.patchNamespacedPod({ name: metadata?.name ?? '', namespace: metadata?.namespace ?? '', body }, merge)),
+    items
+      .filter(waits)
+      .map(({ metadata }) =>
+        api.core.patchNamespacedPod({ name: metadata?.name ?? '', namespace: metadata?.namespace ?? '', body }, merge),
+      ),
   );
 }
 
 const waits = (pod: V1Pod): boolean =>
-  pod.spec?.nodeName !== undefined && pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && !isRunning(pod);
+  pod.spec?.nodeName !== undefined &&
+  pod.status?.phase !== 'Succeeded' &&
+  pod.status?.phase !== 'Failed' &&
+  !isRunning(pod);

@@ -17,7 +17,8 @@ export interface SimulatedNode {
  * Node names: those of EKS, or short ones for a demo. Long names are the default because real clusters have them, and they reach limits of size first.
  */
 export const nodeNames = {
-  cloud: (index: number): string => `ip-10-123-${Math.floor(index / 100)}-${100 + (index % 100)}.us-west-2.compute.internal`,
+  cloud: (index: number): string =>
+    `ip-10-123-${Math.floor(index / 100)}-${100 + (index % 100)}.us-west-2.compute.internal`,
   short: (index: number): string => `gpu-${index}`,
 } as const satisfies Record<string, (index: number) => string>;
 export type NodeNames = keyof typeof nodeNames;
@@ -25,7 +26,9 @@ export type NodeNames = keyof typeof nodeNames;
 /** For pods that need real containers. */
 export const realNodesOnly: V1Affinity = {
   nodeAffinity: {
-    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'type', operator: 'NotIn', values: ['kwok'] }] }] },
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'type', operator: 'NotIn', values: ['kwok'] }] }],
+    },
   },
 };
 
@@ -41,12 +44,19 @@ export const kernelLog = join('dev', 'kmsg');
 export const bootIdFile = join('proc', 'sys', 'kernel', 'random', 'boot_id');
 
 /** Creates the nodes and waits until all of them are Ready. */
-export async function createNodes(api: Api, { directory, count, gpus, names }: SimulatedNodesOptions): Promise<SimulatedNode[]> {
-  const nodes = await Promise.all(Array.from({ length: count }, (_, index) => createNode(api, directory, nodeNames[names](index), gpus)));
+export async function createNodes(
+  api: Api,
+  { directory, count, gpus, names }: SimulatedNodesOptions,
+): Promise<SimulatedNode[]> {
+  const nodes = await Promise.all(
+    Array.from({ length: count }, (_, index) => createNode(api, directory, nodeNames[names](index), gpus)),
+  );
   await until(`${count} nodes Ready`, 60_000, async () => {
     const { items } = await api.core.listNode();
     const waiting = items.filter((node) => !isReady(node)).map((node) => node.metadata?.name);
-    return waiting.length === 0 ? { found: true } : { missing: `${waiting.length} not Ready, among them ${waiting[0]}` };
+    return waiting.length === 0
+      ? { found: true }
+      : { missing: `${waiting.length} not Ready, among them ${waiting[0]}` };
   });
   return nodes;
 }
@@ -59,14 +69,21 @@ async function createNode(api: Api, directory: string, name: string, gpus: numbe
 }
 
 function createHostRoot(root: string, bootId: string): string {
-  for (const part of ['dev', 'proc/sys/kernel/random', 'var/lib/kcover/preflight', 'var/lib/kcover/progress']) mkdirSync(join(root, part), { recursive: true });
+  for (const part of ['dev', 'proc/sys/kernel/random', 'var/lib/kcover/preflight', 'var/lib/kcover/progress'])
+    mkdirSync(join(root, part), { recursive: true });
   writeFileSync(join(root, kernelLog), '');
   writeFileSync(join(root, bootIdFile), `${bootId}\n`);
   return root;
 }
 
 function manifest(name: string, gpus: number, bootID: string): V1Node {
-  const resources = { cpu: '192', memory: '2Ti', 'ephemeral-storage': '4Ti', pods: '110', 'nvidia.com/gpu': String(gpus) };
+  const resources = {
+    cpu: '192',
+    memory: '2Ti',
+    'ephemeral-storage': '4Ti',
+    pods: '110',
+    'nvidia.com/gpu': String(gpus),
+  };
   return {
     metadata: {
       name,

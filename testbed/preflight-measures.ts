@@ -72,7 +72,10 @@ export function measure(workload: string, all: readonly Tested[], truth: Measure
   const { rounds = 5, threshold = 100, seed = 1 } = truth;
   const random = generator(seed);
   const batches = all.map((): RawBatch[] => []);
-  for (const [round, pairs] of roundsOf(shuffled(all.length, random), Math.min(rounds, preflightLimits.rounds)).entries()) {
+  for (const [round, pairs] of roundsOf(
+    shuffled(all.length, random),
+    Math.min(rounds, preflightLimits.rounds),
+  ).entries()) {
     for (const [one, other] of pairs) {
       const [a, b] = [all[one], all[other]];
       if (!a || !b) continue;
@@ -81,7 +84,8 @@ export function measure(workload: string, all: readonly Tested[], truth: Measure
         [one, a],
         [other, b],
       ] as const) {
-        if (truth.failed?.[self.node] === undefined) batches[rank]?.push(batchOf(round, [a.address, b.address], self.address, gbps, threshold));
+        if (truth.failed?.[self.node] === undefined)
+          batches[rank]?.push(batchOf(round, [a.address, b.address], self.address, gbps, threshold));
       }
     }
   }
@@ -110,7 +114,13 @@ function bandwidth(
 }
 
 /** Without a bandwidth the partner did not arrive. */
-function batchOf(round: number, pair: readonly [string, string], self: string, gbps: number | undefined, threshold: number): RawBatch {
+function batchOf(
+  round: number,
+  pair: readonly [string, string],
+  self: string,
+  gbps: number | undefined,
+  threshold: number,
+): RawBatch {
   const common = { schema: 'v3', phase: 'pairwise', batch_idx: round, pair, self_ip: self, local_rank: 0 } as const;
   const task = { world_size: ranks, allreduce_shape: shape, dtype_bytes: 4 } as const;
   if (gbps === undefined) return { ...common, ...task, status: 'fail', rc: 124, reason: 'timed out' };
@@ -147,4 +157,5 @@ function generator(seed: number): () => number {
   };
 }
 
-const normal = (random: () => number): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+const normal = (random: () => number): number =>
+  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

@@ -23,10 +23,19 @@ export interface Tester extends Tested {
 }
 
 /** Waits until the preflight containers of all pods of the job run, and returns them by rank. Pods in `except`, by UID, do not count. */
-export function awaitTesters(api: Api, nodes: readonly SimulatedNode[], job: RunningJob, except: ReadonlySet<string> = new Set()): Promise<Tester[]> {
+export function awaitTesters(
+  api: Api,
+  nodes: readonly SimulatedNode[],
+  job: RunningJob,
+  except: ReadonlySet<string> = new Set(),
+): Promise<Tester[]> {
   return until(`${job.kind} ${job.namespace}/${job.name} tests its nodes`, 120_000, async () => {
-    const pods = (await podsOf(api, job)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined && !except.has(metadata?.uid ?? ''));
-    const testing = pods.filter((pod) => statusOf(pod)?.state?.running !== undefined && pod.status?.podIP !== undefined);
+    const pods = (await podsOf(api, job)).filter(
+      ({ metadata }) => metadata?.deletionTimestamp === undefined && !except.has(metadata?.uid ?? ''),
+    );
+    const testing = pods.filter(
+      (pod) => statusOf(pod)?.state?.running !== undefined && pod.status?.podIP !== undefined,
+    );
     if (testing.length !== job.pods) return { missing: `${testing.length} of ${job.pods} preflight containers run` };
     const leads = testing.some((pod) => roleOf(pod) !== 'worker');
     const testers = testing.map((pod): Tester => {
@@ -39,7 +48,8 @@ export function awaitTesters(api: Api, nodes: readonly SimulatedNode[], job: Run
 }
 
 /** The simulated measurements, by rank. */
-export const measured = (job: RunningJob, testers: readonly Tester[], truth?: MeasureTruth): RawReport[] => measure(job.name, testers, truth);
+export const measured = (job: RunningJob, testers: readonly Tester[], truth?: MeasureTruth): RawReport[] =>
+  measure(job.name, testers, truth);
 
 /** Writes a report atomically where the container of this tester would. */
 export async function writeReport(
@@ -56,7 +66,11 @@ export async function writeReport(
 
 /** Ends its preflight container; with exit code 0 the pod goes on to run. */
 export const endTest = (api: Api, tester: Pick<Tester, 'pod'>, exitCode: number): Promise<void> =>
-  changeTest(api, tester, (status) => ({ ready: exitCode === 0, started: false, state: { terminated: exit(status, exitCode) } }));
+  changeTest(api, tester, (status) => ({
+    ready: exitCode === 0,
+    started: false,
+    state: { terminated: exit(status, exitCode) },
+  }));
 
 /** A failed preflight container is restarted in its pod, as under a kubelet with restart policy OnFailure. */
 export const testAgain = (api: Api, tester: Pick<Tester, 'pod'>): Promise<void> =>
@@ -67,13 +81,20 @@ export const testAgain = (api: Api, tester: Pick<Tester, 'pod'>): Promise<void> 
     state: { running: { startedAt: new Date() } },
   }));
 
-async function changeTest(api: Api, { pod }: Pick<Tester, 'pod'>, change: (status: V1ContainerStatus) => Partial<V1ContainerStatus>): Promise<void> {
+async function changeTest(
+  api: Api,
+  { pod }: Pick<Tester, 'pod'>,
+  change: (status: V1ContainerStatus) => Partial<V1ContainerStatus>,
+): Promise<void> {
   const { name = '', namespace = '', uid } = pod.metadata ?? {};
   const { status: now } = await api.core.readNamespacedPod({ name, namespace });
   const initContainerStatuses = (now?.initContainerStatuses ?? []).map((status): V1ContainerStatus =>
     status.name === preflightContainer ? Object.assign({}, status, change(status)) : status,
   );
-  await api.core.patchNamespacedPodStatus({ name, namespace, body: { metadata: { uid }, status: { initContainerStatuses } } }, strategicMerge);
+  await api.core.patchNamespacedPodStatus(
+    { name, namespace, body: { metadata: { uid }, status: { initContainerStatuses } } },
+    strategicMerge,
+  );
 }
 
 /** Writes all reports, then ends the containers. Returns the measurements, by rank. */
@@ -96,7 +117,12 @@ export interface Played {
 }
 
 /** Each tester writes its report, and its container ends. */
-export async function leave(api: Api, job: RunningJob, testers: readonly Tester[], reports: readonly RawReport[]): Promise<void> {
+export async function leave(
+  api: Api,
+  job: RunningJob,
+  testers: readonly Tester[],
+  reports: readonly RawReport[],
+): Promise<void> {
   await Promise.all(
     testers.map(async (tester) => {
       const report = reports.find(({ rank }) => rank === tester.rank);
@@ -107,16 +133,23 @@ export async function leave(api: Api, job: RunningJob, testers: readonly Tester[
   );
 }
 
-const statusOf = ({ status }: V1Pod): V1ContainerStatus | undefined => status?.initContainerStatuses?.find(({ name }) => name === preflightContainer);
+const statusOf = ({ status }: V1Pod): V1ContainerStatus | undefined =>
+  status?.initContainerStatuses?.find(({ name }) => name === preflightContainer);
 const roleOf = ({ metadata }: V1Pod): string => metadata?.labels?.['training.kubeflow.org/replica-type'] ?? 'worker';
 
 /** The leader has rank 0, worker i has i + 1; a pod of an Indexed job has its index. */
 function rankOf(pod: V1Pod, leads: boolean): number {
-  const index = pod.metadata?.labels?.['training.kubeflow.org/replica-index'] ?? pod.metadata?.annotations?.['batch.kubernetes.io/job-completion-index'] ?? '0';
+  const index =
+    pod.metadata?.labels?.['training.kubeflow.org/replica-index'] ??
+    pod.metadata?.annotations?.['batch.kubernetes.io/job-completion-index'] ??
+    '0';
   return Number(index) + (leads && roleOf(pod) === 'worker' ? 1 : 0);
 }
 
-function exit({ state, containerID }: V1ContainerStatus, exitCode: number): NonNullable<NonNullable<V1ContainerStatus['state']>['terminated']> {
+function exit(
+  { state, containerID }: V1ContainerStatus,
+  exitCode: number,
+): NonNullable<NonNullable<V1ContainerStatus['state']>['terminated']> {
   const startedAt = state?.running?.startedAt;
   return {
     exitCode,

@@ -71,9 +71,14 @@ export function proofLines(proof: Proof): StoryResult['lines'] {
   const { verified, stepBefore, checkpointStep, stepAfter, waitedForCheckpointMs, evidence, budget, capacity } = proof;
   const bytes = evidence.reduce((sum, each) => sum + each.bytes, 0);
   const ranks = new Set(evidence.map(({ rank }) => rank)).size;
-  const counts = Object.entries(budget.usageByCategory ?? {}).flatMap(([blame, count]) => (count > 0 ? [`${count} counted as ${blame}`] : []));
+  const counts = Object.entries(budget.usageByCategory ?? {}).flatMap(([blame, count]) =>
+    count > 0 ? [`${count} counted as ${blame}`] : [],
+  );
   return [
-    ['training', `step ${stepBefore} before the stop, step ${stepAfter} after it: ${verified ? 'verified' : 'not verified'}`],
+    [
+      'training',
+      `step ${stepBefore} before the stop, step ${stepAfter} after it: ${verified ? 'verified' : 'not verified'}`,
+    ],
     [
       'checkpoint',
       `step ${checkpointStep}, ${waitedForCheckpointMs > 0 ? `after ${formatDuration(waitedForCheckpointMs)} of waiting for it` : 'the last one before the fault'}`,
@@ -95,7 +100,11 @@ async function filesOf({ address }: Evidence, pods: readonly V1Pod[]): Promise<R
 }
 
 /** Answered by the job's workflow once the outcome of the incident was reported to it. */
-async function budgetOf({ temporal }: Pick<TestCluster, 'temporal'>, job: RunningJob, { incident }: IncidentRecord): Promise<Proof['budget']> {
+async function budgetOf(
+  { temporal }: Pick<TestCluster, 'temporal'>,
+  job: RunningJob,
+  { incident }: IncidentRecord,
+): Promise<Proof['budget']> {
   const connection = await Connection.connect({ address: temporal.address });
   try {
     const handle = new Client({ connection, namespace: temporal.namespace }).workflow.getHandle(jobWorkflowId(job));

@@ -19,15 +19,27 @@ export const realMs = { running: 180_000, recovered: 480_000 } as const;
 /** `nodes`: number of real nodes. */
 export async function setUpRealDemo({ nodes, print, ...options }: DemoFixtureOptions): Promise<DemoFixture> {
   const image = await obtainTorchImage(print);
-  const cluster = await startTestCluster({ ...options, nodes: 0, realNodes: nodes, initContainerImage: image.name, onProgress: print });
+  const cluster = await startTestCluster({
+    ...options,
+    nodes: 0,
+    realNodes: nodes,
+    initContainerImage: image.name,
+    onProgress: print,
+  });
   stopOnSignals(cluster);
   try {
-    print(`Temporal and Kubernetes run, with ${nodes} nodes that have kubelets and containers of their own; giving them the image with torch`);
+    print(
+      `Temporal and Kubernetes run, with ${nodes} nodes that have kubelets and containers of their own; giving them the image with torch`,
+    );
     await Promise.all(cluster.realNodes.map((node) => node.importImage(image.archive)));
     const kcover = await startKcover(cluster, { ...options, ...shortReports, agentsOn: cluster.realNodes });
     print(`kcover runs: ${kcover.workers.length} worker, 1 controller, ${kcover.agents.size} agents`);
     await cluster.api.core.createNamespace({ body: { metadata: { name: 'train' } } });
-    const job = await createTrainingJob(cluster.api, { image: image.name, checkpoints: join(cluster.directory, 'checkpoints'), options: training });
+    const job = await createTrainingJob(cluster.api, {
+      image: image.name,
+      checkpoints: join(cluster.directory, 'checkpoints'),
+      options: training,
+    });
     await awaitRunning(cluster.api, job, { withinMs: realMs.running });
     return { cluster, kcover, job };
   } catch (error) {

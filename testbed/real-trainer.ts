@@ -12,7 +12,8 @@ import { readTrainingLog, type TerminationNotice, type TrainingLog } from './tra
 import { until } from './until.ts';
 
 /** The GPU's memory has no reserved rows left: training continues for now, so there is time to save. */
-const line = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: (0x00000002eebc4100) - All reserved rows for bank are remapped';
+const line =
+  'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: (0x00000002eebc4100) - All reserved rows for bank are remapped';
 
 /** Two pods with two processes each. */
 const ranks = [0, 1, 2, 3] as const;
@@ -43,8 +44,15 @@ export const realTrainer: Story = {
     const { cluster, kcover, job } = fixture;
     const before = await podsOf(cluster.api, job);
     const logs = followLogs(cluster.kubernetes.kubeconfig, before);
-    print(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, with ${ranks.length} ranks`);
-    await awaitProgress(cluster.api, job, ({ step, checkpointStep }) => checkpointStep !== undefined && step >= checkpointStep + 10, realMs.running);
+    print(
+      `\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, with ${ranks.length} ranks`,
+    );
+    await awaitProgress(
+      cluster.api,
+      job,
+      ({ step, checkpointStep }) => checkpointStep !== undefined && step >= checkpointStep + 10,
+      realMs.running,
+    );
     const { step, checkpointStep } = await awaitProgress(cluster.api, job, (progress) => progress);
     print(`It trains: step ${step} is done, the last checkpoint is of step ${checkpointStep}\n`);
 
@@ -62,7 +70,14 @@ export const realTrainer: Story = {
     const losses = lossesOf(stopped, resumed);
     const { kubeletVersion: kubelet, containerRuntimeVersion: containerRuntime } = await nodeInfoOf(fixture, node.name);
     const resumedFromStep = resumed.resumedFrom ?? null;
-    const facts: RealFacts = { node: node.name, kubelet, containerRuntime, resumedFromStep, sigterm: stopped.sigterm, losses };
+    const facts: RealFacts = {
+      node: node.name,
+      kubelet,
+      containerRuntime,
+      resumedFromStep,
+      sigterm: stopped.sigterm,
+      losses,
+    };
     const elsewhere = Object.values(seen.attemptAfter).every((pod) => pod.node !== node.name);
     return {
       seen,
@@ -76,7 +91,12 @@ export const realTrainer: Story = {
         ...stopped.sigterm.map(({ rank, said }): readonly [string, string] => [`rank ${rank}`, said]),
       ],
       commands: [`npx kcover report ${seen.incident}`, 'kubectl logs -n train llm-master-0'],
-      ok: elsewhere && isTrue(proof, maxStep(resumed)) && goesOnFrom(proof, resumedFromStep) && allNotified(stopped.sigterm) && isNear(losses),
+      ok:
+        elsewhere &&
+        isTrue(proof, maxStep(resumed)) &&
+        goesOnFrom(proof, resumedFromStep) &&
+        allNotified(stopped.sigterm) &&
+        isNear(losses),
     };
   },
 };
@@ -84,7 +104,9 @@ export const realTrainer: Story = {
 /** The output of the new attempt's pods, as soon as it contains this step. */
 const awaitStep = ({ cluster, job }: DemoFixture, pods: readonly string[], step: number): Promise<TrainingLog> =>
   until(`step ${step} in the logs`, realMs.running, async () => {
-    const texts = await Promise.all(pods.map((name) => cluster.api.core.readNamespacedPodLog({ name, namespace: job.namespace })));
+    const texts = await Promise.all(
+      pods.map((name) => cluster.api.core.readNamespacedPodLog({ name, namespace: job.namespace })),
+    );
     const log = readTrainingLog(texts.join('\n'));
     return maxStep(log) >= step ? { found: log } : { missing: `the last one is ${maxStep(log)}` };
   });
@@ -95,7 +117,8 @@ const maxStep = ({ losses }: TrainingLog): number => Math.max(0, ...losses.keys(
 const goesOnFrom = ({ stepBefore, stepAfter }: Proof, from: number | null): boolean =>
   stepBefore !== null && stepAfter !== null && from !== null && stepBefore <= from && from < stepAfter;
 
-const allNotified = (sigterm: readonly TerminationNotice[]): boolean => ranks.every((rank) => sigterm.some((each) => each.rank === rank));
+const allNotified = (sigterm: readonly TerminationNotice[]): boolean =>
+  ranks.every((rank) => sigterm.some((each) => each.rank === rank));
 
 function lossesOf(stopped: TrainingLog, resumed: TrainingLog): Losses {
   const [before, after] = [[...stopped.losses.values()], [...resumed.losses.values()]];

@@ -84,7 +84,10 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
   const evidence = join(directory, 'evidence');
   const withEvidence = (given: KcoverOptions['workerSettings']) => ({
     ...given,
-    recovery: { ...section(given, 'recovery'), evidence: { directory: evidence, ...section(section(given, 'recovery'), 'evidence') } },
+    recovery: {
+      ...section(given, 'recovery'),
+      evidence: { directory: evidence, ...section(section(given, 'recovery'), 'evidence') },
+    },
   });
 
   const health = new Map<string, number>();
@@ -105,12 +108,18 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
       get args() {
         return [program, kind, '--config', file, ...args()];
       },
-      env: { ...compileCache(), TEMPORAL_ADDRESS: cluster.temporal.address, TEMPORAL_NAMESPACE: cluster.temporal.namespace, ...env },
+      env: {
+        ...compileCache(),
+        TEMPORAL_ADDRESS: cluster.temporal.address,
+        TEMPORAL_NAMESPACE: cluster.temporal.namespace,
+        ...env,
+      },
       kept: true,
       missing: () => probe(`http://127.0.0.1:${port}/readyz`),
     });
   };
-  const account = (name: string) => cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name }, options.through);
+  const account = (name: string) =>
+    cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name }, options.through);
 
   const workerKubeconfig = await account('kcover-worker');
   const workers = await Promise.all(
@@ -134,14 +143,27 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
     backends.set(pod, port);
     // In the testbed all agents connect from one address.
     const limits = { connectionsFrom: 16_384 };
-    const settings = { intake: { listen: `127.0.0.1:${port}`, tls: certificate, limits }, ...options.controllerSettings };
+    const settings = {
+      intake: { listen: `127.0.0.1:${port}`, tls: certificate, limits },
+      ...options.controllerSettings,
+    };
     const env = { KUBECONFIG: controllerKubeconfig, POD_NAME: pod, POD_NAMESPACE: ownNamespace };
-    controllers.push(await role(index === 0 ? 'controller' : `controller-${index}`, 'controller', settings, () => options.controllerArgs ?? [], env));
+    controllers.push(
+      await role(
+        index === 0 ? 'controller' : `controller-${index}`,
+        'controller',
+        settings,
+        () => options.controllerArgs ?? [],
+        env,
+      ),
+    );
   }
   const [controller] = controllers as [Server, ...Server[]];
   const front = pods.length > 1 ? await ports.take() : undefined;
   const service =
-    front === undefined ? undefined : await openIntakeService({ api: cluster.api, kubeconfig: cluster.kubernetes.kubeconfig, port: front, backends });
+    front === undefined
+      ? undefined
+      : await openIntakeService({ api: cluster.api, kubeconfig: cluster.kubernetes.kubeconfig, port: front, backends });
   const intakeUrl = `https://127.0.0.1:${front ?? backends.get(pods[0] ?? '')}`;
   const agents = new Map<string, Server>();
   const agentSettings = { heartbeat: '5s', ...options.agentSettings };
@@ -157,7 +179,12 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
     };
     const settings = { ...reports, ...agentSettings };
     // A real node has another root after its containerd was started again.
-    agents.set(node.name, await role(`agent-${node.name}`, 'agent', settings, () => ['--host-root', node.hostRoot], { NODE_NAME: node.name }));
+    agents.set(
+      node.name,
+      await role(`agent-${node.name}`, 'agent', settings, () => ['--host-root', node.hostRoot], {
+        NODE_NAME: node.name,
+      }),
+    );
   }
 
   const all = [...workers, ...controllers, ...agents.values()];
@@ -175,14 +202,21 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
     records,
     evidence,
     metricsOf: async ({ name }) => (await fetch(`http://127.0.0.1:${health.get(name)}/metrics`)).text(),
-    environment: { KUBECONFIG: cluster.kubernetes.kubeconfig, TEMPORAL_ADDRESS: cluster.temporal.address, TEMPORAL_NAMESPACE: cluster.temporal.namespace },
+    environment: {
+      KUBECONFIG: cluster.kubernetes.kubeconfig,
+      TEMPORAL_ADDRESS: cluster.temporal.address,
+      TEMPORAL_NAMESPACE: cluster.temporal.namespace,
+    },
     reconfigure: async (workerSettings) => {
       for (const worker of workers) {
         const file = join(directory, `${worker.name}.yaml`);
         writeFileSync(
           file,
           JSON.stringify(
-            { ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...(workerSettings['recovery'] ? withEvidence(workerSettings) : workerSettings) },
+            {
+              ...(JSON.parse(readFileSync(file, 'utf8')) as object),
+              ...(workerSettings['recovery'] ? withEvidence(workerSettings) : workerSettings),
+            },
             null,
             2,
           ),
@@ -200,7 +234,10 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
 }
 
 /** One section of settings; empty where there is none. */
-const section = (settings: Readonly<Record<string, unknown>> | undefined, name: string): Readonly<Record<string, unknown>> => ({
+const section = (
+  settings: Readonly<Record<string, unknown>> | undefined,
+  name: string,
+): Readonly<Record<string, unknown>> => ({
   ...(settings?.[name] as Readonly<Record<string, unknown>> | undefined),
 });
 
@@ -209,17 +246,29 @@ async function grant({ api }: RolesCluster): Promise<void> {
   if (await isChartInstalled(api)) return;
   await unlessThere(api.core.createNamespace({ body: { metadata: { name: ownNamespace } } }));
   for (const name of ['kcover-controller', 'kcover-worker']) {
-    await unlessThere(api.core.createNamespacedServiceAccount({ namespace: ownNamespace, body: { metadata: { name, namespace: ownNamespace } } }));
+    await unlessThere(
+      api.core.createNamespacedServiceAccount({
+        namespace: ownNamespace,
+        body: { metadata: { name, namespace: ownNamespace } },
+      }),
+    );
   }
   for (const object of [...clusterRoles(), ...namespacedRoles()]) {
     const namespace = object.metadata?.namespace ?? ownNamespace;
     if (object.kind === 'ClusterRole') await unlessThere(api.rbac.createClusterRole({ body: object }));
     if (object.kind === 'ClusterRoleBinding')
-      await unlessThere(api.rbac.createClusterRoleBinding({ body: object as Parameters<typeof api.rbac.createClusterRoleBinding>[0]['body'] }));
+      await unlessThere(
+        api.rbac.createClusterRoleBinding({
+          body: object as Parameters<typeof api.rbac.createClusterRoleBinding>[0]['body'],
+        }),
+      );
     if (object.kind === 'Role') await unlessThere(api.rbac.createNamespacedRole({ namespace, body: object }));
     if (object.kind === 'RoleBinding')
       await unlessThere(
-        api.rbac.createNamespacedRoleBinding({ namespace, body: object as Parameters<typeof api.rbac.createNamespacedRoleBinding>[0]['body'] }),
+        api.rbac.createNamespacedRoleBinding({
+          namespace,
+          body: object as Parameters<typeof api.rbac.createNamespacedRoleBinding>[0]['body'],
+        }),
       );
   }
 }

@@ -1,6 +1,21 @@
 import type { JobKind } from '../contract/job/jobs.ts';
-import { type GroupManifest, leaderWorkerSet, metadataOf, mpiJobV2beta1, rayCluster, rayJob, volcanoJob } from './group-manifests.ts';
-import { batchJob, type JobManifest, type JobOptions, kubeflowJob, kubeflowKinds, podTemplate } from './job-manifests.ts';
+import {
+  type GroupManifest,
+  leaderWorkerSet,
+  metadataOf,
+  mpiJobV2beta1,
+  rayCluster,
+  rayJob,
+  volcanoJob,
+} from './group-manifests.ts';
+import {
+  batchJob,
+  type JobManifest,
+  type JobOptions,
+  kubeflowJob,
+  kubeflowKinds,
+  podTemplate,
+} from './job-manifests.ts';
 
 /** Pods of each replicated job, by its name; one job of each. */
 export interface JobSetOptions extends JobOptions {
@@ -10,7 +25,12 @@ export interface JobSetOptions extends JobOptions {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-export function jobSet({ roles = { leader: 1, workers: 2 }, restartPolicy, spec, ...options }: JobSetOptions): GroupManifest {
+export function jobSet({
+  roles = { leader: 1, workers: 2 },
+  restartPolicy,
+  spec,
+  ...options
+}: JobSetOptions): GroupManifest {
   const { suspend, backoffLimit } = options;
   const replicatedJobs = Object.entries(roles).map(([name, pods]) => ({
     name,
@@ -32,7 +52,11 @@ export function jobSet({ roles = { leader: 1, workers: 2 }, restartPolicy, spec,
   };
 }
 
-export function trainJob({ nodes = 3, spec, ...options }: Omit<JobSetOptions, 'roles'> & { readonly nodes?: number }): GroupManifest {
+export function trainJob({
+  nodes = 3,
+  spec,
+  ...options
+}: Omit<JobSetOptions, 'roles'> & { readonly nodes?: number }): GroupManifest {
   const { gpus = 8, suspend } = options;
   return {
     apiVersion: 'trainer.kubeflow.org/v1alpha1',
@@ -40,7 +64,10 @@ export function trainJob({ nodes = 3, spec, ...options }: Omit<JobSetOptions, 'r
     metadata: metadataOf(options),
     spec: {
       runtimeRef: { name: 'torch-distributed' },
-      trainer: { numNodes: nodes, ...(gpus > 0 && { resourcesPerNode: { limits: { 'nvidia.com/gpu': String(gpus) } } }) },
+      trainer: {
+        numNodes: nodes,
+        ...(gpus > 0 && { resourcesPerNode: { limits: { 'nvidia.com/gpu': String(gpus) } } }),
+      },
       ...(suspend !== undefined && { suspend }),
       ...spec,
     },

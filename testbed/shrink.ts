@@ -19,12 +19,18 @@ export const shrink: Story = {
   set: (options) =>
     setUpDemo(
       { ...options, ...shortReports },
-      { ...endsSlowly, workers: options.nodes - 1, annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' } },
+      {
+        ...endsSlowly,
+        workers: options.nodes - 1,
+        annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' },
+      },
     ),
   async run(fixture, print) {
     const { cluster, kcover, job } = fixture;
     const before = await podsOf(cluster.api, job);
-    print(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, and no node is left. It may shrink to 2 pods`);
+    print(
+      `\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, and no node is left. It may shrink to 2 pods`,
+    );
     const trainer = startTrainer(cluster, job, training);
     await awaitProgress(cluster.api, job, ({ checkpointStep = 0 }) => checkpointStep > training.from);
     print(`It trains: step ${trainer.step}, the last checkpoint is of step ${trainer.checkpointStep}\n`);

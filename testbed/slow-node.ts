@@ -24,7 +24,9 @@ export const slowNode: Story = {
     const reports = measured(job, testers, { slow: [slow] });
     const rounds = reports[0]?.batches.length ?? 0;
     print(`\nPyTorchJob train/llm has ${tested} pods on ${testers.map(({ node }) => node).join(', ')}.`);
-    print(`Before it trains, a preflight container on each of them measures ${rounds} pairs. A link of ${slow} is slow.\n`);
+    print(
+      `Before it trains, a preflight container on each of them measures ${rounds} pairs. A link of ${slow} is slow.\n`,
+    );
 
     const before = testers.map(({ pod }) => pod);
     const incident = await watchIncident(cluster, kcover, job, before, print);
@@ -35,7 +37,13 @@ export const slowNode: Story = {
     const verdict = first.verdict;
     incident.happened(`verdict on ${first.received} of ${first.expected} reports (${verdict?.rule}): ${first.because}`);
 
-    const again = await playPreflight(cluster.api, cluster.nodes, job, { slow: [slow], seed: 2 }, new Set(before.map(({ metadata }) => metadata?.uid ?? '')));
+    const again = await playPreflight(
+      cluster.api,
+      cluster.nodes,
+      job,
+      { slow: [slow], seed: 2 },
+      new Set(before.map(({ metadata }) => metadata?.uid ?? '')),
+    );
     incident.happened(`${tested} new preflight containers end: ${howMany(again.reports)}`);
     const second = await judged(cluster, job, 2);
     const seen = await incident.ended();
@@ -47,11 +55,19 @@ export const slowNode: Story = {
       since,
       facts: { slowNodes, undetermined, confidence, reports: first.received },
       lines: [
-        ['slow', (verdict?.slow ?? []).map((one) => `${one.node}: ${one.because} (confidence ${one.confidence.toFixed(3)})`).join('; ')],
+        [
+          'slow',
+          (verdict?.slow ?? [])
+            .map((one) => `${one.node}: ${one.because} (confidence ${one.confidence.toFixed(3)})`)
+            .join('; '),
+        ],
         ['preflight', `${first.received} reports judged, then ${second.received} of the new pods: ${second.because}`],
       ],
       commands: ['npx kcover preflight status llm -n train'],
-      ok: slowNodes.length === 1 && slowNodes[0] === slow && (seen.outcome === 'restarted' || seen.outcome === 'recovered'),
+      ok:
+        slowNodes.length === 1 &&
+        slowNodes[0] === slow &&
+        (seen.outcome === 'restarted' || seen.outcome === 'recovered'),
     };
   },
 };
@@ -67,10 +83,14 @@ function howMany(reports: readonly RawReport[]): string {
 async function judged(cluster: Pick<TestCluster, 'temporal'>, job: RunningJob, run: number): Promise<PreflightRun> {
   const connection = await Connection.connect({ address: cluster.temporal.address });
   try {
-    const handle = new Client({ connection, namespace: cluster.temporal.namespace }).workflow.getHandle(preflightWorkflowId(job));
+    const handle = new Client({ connection, namespace: cluster.temporal.namespace }).workflow.getHandle(
+      preflightWorkflowId(job),
+    );
     return await until(`verdict of run ${run}`, 120_000, async () => {
       const { last, phase, because } = await handle.query<PreflightStatus>(statusQuery);
-      return last !== undefined && last.run >= run && phase !== 'judging' ? { found: last } : { missing: `${phase}: ${because}` };
+      return last !== undefined && last.run >= run && phase !== 'judging'
+        ? { found: last }
+        : { missing: `${phase}: ${because}` };
     });
   } finally {
     await connection.close();

@@ -6,8 +6,11 @@ import { slowNode } from './slow-node.ts';
 import type { Story } from './story.ts';
 
 /** The demos of `npm run demo`. */
-export const stories = { 'broken-gpu': brokenGpu, 'slow-node': slowNode, checkpoint, shrink, 'real-trainer': realTrainer } as const satisfies Record<
-  string,
-  Story
->;
+export const stories = {
+  'broken-gpu': brokenGpu,
+  'slow-node': slowNode,
+  checkpoint,
+  shrink,
+  'real-trainer': realTrainer,
+} as const satisfies Record<string, Story>;
 export type DemoScenarioName = keyof typeof stories;

@@ -51,7 +51,14 @@ export interface TestClusterOptions {
   readonly keepDirectory?: boolean;
 }
 
-export type ServerName = 'etcd' | 'apiserver' | 'controllerManager' | 'scheduler' | 'kwok' | 'trainingOperator' | 'temporal';
+export type ServerName =
+  | 'etcd'
+  | 'apiserver'
+  | 'controllerManager'
+  | 'scheduler'
+  | 'kwok'
+  | 'trainingOperator'
+  | 'temporal';
 
 /** A real Temporal server and a real Kubernetes control plane with simulated GPU nodes. */
 export interface TestCluster {
@@ -102,11 +109,22 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
 
 type AllPrograms = Programs & { readonly node: NodePrograms | undefined };
 
-async function build(options: TestClusterOptions, programs: AllPrograms, directory: string, ports: Ports, stop: () => Promise<void>): Promise<TestCluster> {
+async function build(
+  options: TestClusterOptions,
+  programs: AllPrograms,
+  directory: string,
+  ports: Ports,
+  stop: () => Promise<void>,
+): Promise<TestCluster> {
   const ground = programs.node && (await prepareGround(directory, ports));
   const address = ground?.network.host ?? '127.0.0.1';
   const credentials = createCredentials(directory);
-  const port = { etcd: await ports.take(), apiserver: await ports.take(), temporal: await ports.take(), temporalUi: await ports.take() };
+  const port = {
+    etcd: await ports.take(),
+    apiserver: await ports.take(),
+    temporal: await ports.take(),
+    temporalUi: await ports.take(),
+  };
   const server = `https://${address}:${port.apiserver}`;
 
   const temporalServer = temporal({
@@ -137,7 +155,13 @@ async function build(options: TestClusterOptions, programs: AllPrograms, directo
 
   const authority = apiserverCertificate(directory).certificate;
   const kubeconfigOf = (component: ControlPlaneComponent): string =>
-    writeKubeconfig({ file: join(directory, `${component}.kubeconfig`), server, authority, user: users[component], token: credentials.tokens[component] });
+    writeKubeconfig({
+      file: join(directory, `${component}.kubeconfig`),
+      server,
+      authority,
+      user: users[component],
+      token: credentials.tokens[component],
+    });
   const kubeconfig = kubeconfigOf('admin');
   const api = connect(kubeconfig);
   const controller = async (component: ControlPlaneComponent, program: string) => ({
@@ -158,8 +182,15 @@ async function build(options: TestClusterOptions, programs: AllPrograms, directo
       serviceAccountKey: credentials.serviceAccountKey,
       authority: ground && authority,
     }),
-    scheduler: scheduler({ fast: options.fastControllers ?? false, ...(await controller('scheduler', programs.kubeScheduler)) }),
-    kwok: kwok({ ...(await controller('kwok', programs.kwok)), api, serving: ground?.simulatedKubelet ?? apiserverCertificate(directory) }),
+    scheduler: scheduler({
+      fast: options.fastControllers ?? false,
+      ...(await controller('scheduler', programs.kubeScheduler)),
+    }),
+    kwok: kwok({
+      ...(await controller('kwok', programs.kwok)),
+      api,
+      serving: ground?.simulatedKubelet ?? apiserverCertificate(directory),
+    }),
     trainingOperator: trainingOperator({
       ...(await controller('trainingOperator', programs.trainingOperator)),
       metricsPort: await ports.take(),
@@ -171,7 +202,12 @@ async function build(options: TestClusterOptions, programs: AllPrograms, directo
   const admin = { server, token: credentials.tokens.admin };
   const installing = installTrainingOperator(api, { ...admin, definitions: programs.customResourceDefinitions });
   const [nodes] = await Promise.all([
-    createNodes(api, { directory, count: options.nodes, gpus: options.gpusPerNode ?? 8, names: options.nodeNames ?? 'cloud' }),
+    createNodes(api, {
+      directory,
+      count: options.nodes,
+      gpus: options.gpusPerNode ?? 8,
+      names: options.nodeNames ?? 'cloud',
+    }),
     installing.then(() => servers.trainingOperator.start()),
     installDefinitions(api, { ...admin, definitions: programs.setDefinitions }),
     ...[servers.controllerManager, servers.scheduler, servers.kwok].map((each) => each.start()),
@@ -204,10 +240,19 @@ async function build(options: TestClusterOptions, programs: AllPrograms, directo
       authority,
       kubeconfigFor: async (account, through = { server, authority }) => {
         const user = `${account.namespace}-${account.name}`;
-        return writeKubeconfig({ ...through, file: join(directory, `${user}.kubeconfig`), user, token: await accountToken(api, account) });
+        return writeKubeconfig({
+          ...through,
+          file: join(directory, `${user}.kubeconfig`),
+          user,
+          token: await accountToken(api, account),
+        });
       },
     },
-    temporal: { address: `${address}:${port.temporal}`, uiUrl: `http://${address}:${port.temporalUi}`, namespace: temporalNamespace },
+    temporal: {
+      address: `${address}:${port.temporal}`,
+      uiUrl: `http://${address}:${port.temporalUi}`,
+      namespace: temporalNamespace,
+    },
     nodes,
     realNodes,
     servers,

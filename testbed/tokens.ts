@@ -22,6 +22,10 @@ export async function accountToken(api: Api, { namespace, name }: ServiceAccount
 export async function podToken(api: Api, pod: PodRef, serviceAccount: string, audience: string): Promise<string> {
   const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name: pod.name, uid: pod.uid };
   const body = { spec: { audiences: [audience], expirationSeconds: 24 * 3600, boundObjectRef } };
-  const { status } = await api.core.createNamespacedServiceAccountToken({ namespace: pod.namespace, name: serviceAccount, body });
+  const { status } = await api.core.createNamespacedServiceAccountToken({
+    namespace: pod.namespace,
+    name: serviceAccount,
+    body,
+  });
   return status?.token ?? '';
 }

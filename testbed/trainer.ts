@@ -29,10 +29,17 @@ export interface Trainer {
 }
 
 /** Trains until it is stopped, or the test cluster ends. It makes no step while it cannot read the pods. */
-export function startTrainer(cluster: { readonly api: Api; readonly nodes: readonly SimulatedNode[] }, job: RunningJob, training: Training): Trainer {
+export function startTrainer(
+  cluster: { readonly api: Api; readonly nodes: readonly SimulatedNode[] },
+  job: RunningJob,
+  training: Training,
+): Trainer {
   const ending = new AbortController();
   let step = training.from;
-  let checkpoint: Required<Pick<Progress, 'checkpointStep' | 'checkpointAt'>> = { checkpointStep: step, checkpointAt: new Date().toISOString() };
+  let checkpoint: Required<Pick<Progress, 'checkpointStep' | 'checkpointAt'>> = {
+    checkpointStep: step,
+    checkpointAt: new Date().toISOString(),
+  };
   let attempt: string | undefined;
 
   async function makeStep(): Promise<void> {
@@ -42,7 +49,8 @@ export function startTrainer(cluster: { readonly api: Api; readonly nodes: reado
     step = seen.id === attempt ? step + 1 : checkpoint.checkpointStep;
     attempt = seen.id;
     const at = new Date().toISOString();
-    if (step > checkpoint.checkpointStep && step % training.stepsPerCheckpoint === 0) checkpoint = { checkpointStep: step, checkpointAt: at };
+    if (step > checkpoint.checkpointStep && step % training.stepsPerCheckpoint === 0)
+      checkpoint = { checkpointStep: step, checkpointAt: at };
     const node = cluster.nodes.find(({ name }) => name === seen.node);
     if (node) await writeProgressFile(node, job, { step, ...checkpoint, at, phase: 'training' });
   }
@@ -70,7 +78,10 @@ export function startTrainer(cluster: { readonly api: Api; readonly nodes: reado
 }
 
 /** All desired pods of the job when all of them run: their ids, and the node of rank 0. */
-async function wholeAttempt(api: Api, job: RunningJob): Promise<{ readonly id: string; readonly node: string } | undefined> {
+async function wholeAttempt(
+  api: Api,
+  job: RunningJob,
+): Promise<{ readonly id: string; readonly node: string } | undefined> {
   const [object, pods] = await Promise.all([readJob(api, job), podsOf(api, job)]);
   const [first] = pods.toSorted((a, b) => rankIn(pods, a) - rankIn(pods, b));
   const node = first?.spec?.nodeName;
@@ -91,10 +102,18 @@ export function rankIn(pods: readonly V1Pod[], pod: V1Pod): number {
 export const endsSlowly = { terminationSeconds: 2 } as const;
 
 /** For training that takes seconds: a report reaches the job's annotations within a second. */
-export const shortReports = { agentSettings: { progress: { every: '500ms' } }, controllerSettings: { progress: { every: '1s' } } } as const;
+export const shortReports = {
+  agentSettings: { progress: { every: '500ms' } },
+  controllerSettings: { progress: { every: '1s' } },
+} as const;
 
 /** Waits until the job's reported progress matches, and returns the match. */
-export const awaitProgress = <T>(api: Api, job: RunningJob, look: (progress: JobProgress) => T | false | undefined, withinMs = 60_000): Promise<T> =>
+export const awaitProgress = <T>(
+  api: Api,
+  job: RunningJob,
+  look: (progress: JobProgress) => T | false | undefined,
+  withinMs = 60_000,
+): Promise<T> =>
   until(`progress of ${job.name}`, withinMs, async () => {
     const { metadata } = await readJob(api, job);
     const progress = progressOf(metadata);
@@ -103,7 +122,11 @@ export const awaitProgress = <T>(api: Api, job: RunningJob, look: (progress: Job
   });
 
 /** Written atomically, as docs/progress.md requires. Directories of a removed node are not recreated. */
-export async function writeProgressFile({ hostRoot }: Pick<SimulatedNode, 'hostRoot'>, { namespace, name }: RunningJob, progress: Progress): Promise<void> {
+export async function writeProgressFile(
+  { hostRoot }: Pick<SimulatedNode, 'hostRoot'>,
+  { namespace, name }: RunningJob,
+  progress: Progress,
+): Promise<void> {
   const directory = join(hostRoot, progressDirectory, namespace);
   await mkdir(directory).catch((error: { readonly code?: string }) => {
     if (error.code !== 'EEXIST') throw error;

@@ -56,13 +56,18 @@ function adapt({ image, options }: TrainingJobOptions, replicas: Replicas): Repl
     resources: { ...container.resources, limits: { ...container.resources?.limits, [gpuResource]: gpus } },
   });
   const affinity: V1Affinity = { ...spec.affinity, ...realNodesOnly };
-  return { ...replicas, template: { ...replicas.template, spec: { ...spec, affinity, containers: spec.containers.map(adaptContainer) } } };
+  return {
+    ...replicas,
+    template: { ...replicas.template, spec: { ...spec, affinity, containers: spec.containers.map(adaptContainer) } },
+  };
 }
 
 async function createVolume(api: Api, namespace: string, path: string): Promise<void> {
   const storage = { storage: '1Gi' };
   const shared = { accessModes: ['ReadWriteMany'], storageClassName: '' };
-  await api.core.createPersistentVolume({ body: { metadata: { name: claim }, spec: { ...shared, capacity: storage, hostPath: { path } } } });
+  await api.core.createPersistentVolume({
+    body: { metadata: { name: claim }, spec: { ...shared, capacity: storage, hostPath: { path } } },
+  });
   await api.core.createNamespacedPersistentVolumeClaim({
     namespace,
     body: { metadata: { name: claim }, spec: { ...shared, volumeName: claim, resources: { requests: storage } } },

@@ -9,10 +9,17 @@ const longestPause = 250;
 const growth = 1.2;
 
 /** Looks again until the value is there; after the deadline the error says what was missing last. A measurement passes a shorter `mostMs`. */
-export async function until<T>(what: string, withinMs: number, look: () => Promise<WaitResult<T>>, mostMs = longestPause): Promise<T> {
+export async function until<T>(
+  what: string,
+  withinMs: number,
+  look: () => Promise<WaitResult<T>>,
+  mostMs = longestPause,
+): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (let pause = firstPause; ; pause = Math.min(pause * growth, mostMs)) {
-    const seen = await look().catch((error: unknown): WaitResult<T> => ({ missing: error instanceof Error ? error.message : String(error) }));
+    const seen = await look().catch((error: unknown): WaitResult<T> => ({
+      missing: error instanceof Error ? error.message : String(error),
+    }));
     if ('found' in seen) return seen.found;
     if (Date.now() > deadline)
       throw new Error(

@@ -8,7 +8,9 @@ import { inMarkdown } from '../contract/text.ts';
 
 export { iso } from '../contract/settings/duration.ts';
 
-export type Attributes = Partial<Record<Exclude<SearchAttribute, 'KcoverNode'>, string>> & { KcoverNode?: readonly string[] };
+export type Attributes = Partial<Record<Exclude<SearchAttribute, 'KcoverNode'>, string>> & {
+  KcoverNode?: readonly string[];
+};
 
 /** Pairs for a start or an upsert. */
 export const attributePairs = (attributes: Attributes): SearchAttributePair[] => searchAttributePairs(attributes);
@@ -36,6 +38,8 @@ type Rows = readonly (readonly [string, string | undefined])[];
 
 /** Details as Markdown: a title line and a two-column table. Text written by tenants is escaped. */
 export function detailsOf(title: string, rows: Rows): string {
-  const lines = rows.flatMap(([name, value]) => (value === undefined || value === '' ? [] : [`| ${inMarkdown(name)} | ${inMarkdown(value)} |`]));
+  const lines = rows.flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [`| ${inMarkdown(name)} | ${inMarkdown(value)} |`],
+  );
   return `**${inMarkdown(title)}**\n\n| | |\n|---|---|\n${lines.join('\n')}`;
 }

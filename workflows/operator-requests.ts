@@ -3,7 +3,13 @@ import { isObject, textOf } from './faults.ts';
 
 /** Validator of an operator's update: everything a person does is recorded with name and reason. */
 export function validateOperatorRequest(request: OperatorRequest): void {
-  if (!isObject(request) || typeof request.by !== 'string' || request.by === '' || typeof request.reason !== 'string' || request.reason === '') {
+  if (
+    !isObject(request) ||
+    typeof request.by !== 'string' ||
+    request.by === '' ||
+    typeof request.reason !== 'string' ||
+    request.reason === ''
+  ) {
     throw new Error('`by` and `reason` are needed, such as {"by": "ada", "reason": "replaced the cable"}');
   }
 }

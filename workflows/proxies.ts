@@ -25,7 +25,10 @@ type DecisionActivities = Pick<Activities, Extract<Name, `decide${string}`>>;
 const decision: LocalActivityOptions = { startToCloseTimeout: '10s', retry: { maximumInterval: '10s' } };
 
 /** One or two calls to the API server, each with a time-out of 10 s. Retried without end: the workflow of a job or a node waits while it cannot observe the cluster. */
-const call: ActivityOptions = { startToCloseTimeout: '15s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
+const call: ActivityOptions = {
+  startToCloseTimeout: '15s',
+  retry: { initialInterval: '200ms', maximumInterval: '15s' },
+};
 
 /** A dead worker is noticed after this time, in every activity that can take longer. */
 const lively = { heartbeatTimeout: '10s' } as const satisfies ActivityOptions;
@@ -37,7 +40,11 @@ const count: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '2m' }
 const look: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '45s' };
 
 /** A stop that was begun is finished, however long the API server cannot be reached. */
-const persistent: ActivityOptions = { ...lively, startToCloseTimeout: '20s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
+const persistent: ActivityOptions = {
+  ...lively,
+  startToCloseTimeout: '20s',
+  retry: { initialInterval: '200ms', maximumInterval: '15s' },
+};
 
 /** A few calls with conflicts retried inside. */
 const edit: ActivityOptions = { ...persistent, scheduleToCloseTimeout: '1 day' };
@@ -62,7 +69,11 @@ const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellation
 /** These may take a day, and must not occupy a worker's other slots: they have their own task queue. */
 const waits: readonly ActivityOptions[] = [watch, stop];
 /** Each notification has its own deadline inside; a workflow that misses it asks again by itself. */
-const once: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { maximumAttempts: 2 } };
+const once: ActivityOptions = {
+  startToCloseTimeout: '30s',
+  scheduleToCloseTimeout: '1m',
+  retry: { maximumAttempts: 2 },
+};
 
 /** What a recovery can do without: looks at the whole cluster, and improvements. Without an answer it goes on, and says so. */
 const optional: ActivityOptions = {
@@ -76,7 +87,11 @@ const optional: ActivityOptions = {
 const shared: ActivityOptions = { ...optional, startToCloseTimeout: '1m', scheduleToCloseTimeout: '2m' };
 
 /** A search that the first fault of a job waits for. Visibility may be slow or down; then the job is looked after without the result. */
-const lookUp: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '30s', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
+const lookUp: ActivityOptions = {
+  startToCloseTimeout: '15s',
+  scheduleToCloseTimeout: '30s',
+  retry: { initialInterval: '200ms', maximumInterval: '5s' },
+};
 
 /** Must not delay a stop: what is not captured in time is left out. The request has its own deadline of at most a minute; a second try follows when the worker died. */
 const capture: ActivityOptions = {
@@ -87,10 +102,18 @@ const capture: ActivityOptions = {
 };
 
 /** Worth some retries, but no incident waits for it for ever. */
-const record: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '10m', retry: { maximumInterval: '30s' } };
+const record: ActivityOptions = {
+  startToCloseTimeout: '15s',
+  scheduleToCloseTimeout: '10m',
+  retry: { maximumInterval: '30s' },
+};
 
 /** Events for people: retried for a while, and nothing urgent waits for them. */
-const announcement: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '2m', retry: { maximumInterval: '15s' } };
+const announcement: ActivityOptions = {
+  startToCloseTimeout: '15s',
+  scheduleToCloseTimeout: '2m',
+  retry: { maximumInterval: '15s' },
+};
 
 const table = {
   observeNode: call,
@@ -139,7 +162,11 @@ type Performed = keyof typeof table;
  * Calls one activity under its entry in the table, with the sentence that the Temporal UI shows beside it. It takes the Events along that wait to be
  * written: an activity for each would double the history.
  */
-export const perform = <N extends Performed>(name: N, summary: string, request: Parameters<Activities[N]>[0]): ReturnType<Activities[N]> => {
+export const perform = <N extends Performed>(
+  name: N,
+  summary: string,
+  request: Parameters<Activities[N]>[0],
+): ReturnType<Activities[N]> => {
   const events = name === 'announce' ? [] : unwritten.splice(0);
   if (events.length === 0) return schedule(name, summary, request);
   const result = schedule(name, summary, request, { events });
@@ -151,11 +178,18 @@ export const perform = <N extends Performed>(name: N, summary: string, request: 
   return result;
 };
 
-function schedule<N extends Performed>(name: N, summary: string, request: Parameters<Activities[N]>[0], along?: Announcements): ReturnType<Activities[N]> {
+function schedule<N extends Performed>(
+  name: N,
+  summary: string,
+  request: Parameters<Activities[N]>[0],
+  along?: Announcements,
+): ReturnType<Activities[N]> {
   const options = table[name];
   const queue = waits.includes(options) && { taskQueue: waitsTaskQueue(workflowInfo().taskQueue) };
   const proxy = proxyActivities<Activities>({ ...options, ...queue, summary: short(summary) });
-  return (proxy[name] as (...args: readonly unknown[]) => unknown)(request, ...(along ? [along] : [])) as ReturnType<Activities[N]>;
+  return (proxy[name] as (...args: readonly unknown[]) => unknown)(request, ...(along ? [along] : [])) as ReturnType<
+    Activities[N]
+  >;
 }
 
 /** Events that the next activity takes along. Each run has its own modules, and so its own list. */

@@ -32,8 +32,14 @@ type TransitionsFrom<State extends Phased, Before extends State, Event extends K
 export type CommonTransitions<State extends Phased, Event extends Kinded> = TransitionsFrom<State, State, Event>;
 
 /** The state after the event. */
-export function nextState<State extends Phased, Event extends Kinded>(transitions: Transitions<State, Event>, state: State, event: Event): State {
-  const from = transitions[state.phase as State['phase']] as Readonly<Record<string, Transition<State, State, Event> | undefined>>;
+export function nextState<State extends Phased, Event extends Kinded>(
+  transitions: Transitions<State, Event>,
+  state: State,
+  event: Event,
+): State {
+  const from = transitions[state.phase as State['phase']] as Readonly<
+    Record<string, Transition<State, State, Event> | undefined>
+  >;
   return from[event.kind]?.next(state, event) ?? state;
 }
 
@@ -73,9 +79,13 @@ export interface Edge {
 }
 
 /** The edges between two different phases, with the kinds of events that lead there, in the order of the table. */
-export function edgesOf<State extends Phased, Event extends Kinded>(transitions: Transitions<State, Event>): readonly Edge[] {
+export function edgesOf<State extends Phased, Event extends Kinded>(
+  transitions: Transitions<State, Event>,
+): readonly Edge[] {
   const edges = new Map<string, { from: string; to: string; by: string[] }>();
-  for (const [from, events] of Object.entries(transitions as Readonly<Record<string, CommonTransitions<State, Event>>>)) {
+  for (const [from, events] of Object.entries(
+    transitions as Readonly<Record<string, CommonTransitions<State, Event>>>,
+  )) {
     for (const [kind, transition] of Object.entries<Transition<State, State, never> | undefined>(events)) {
       for (const to of transition?.to ?? []) {
         if (to === from) continue;

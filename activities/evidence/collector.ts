@@ -22,7 +22,10 @@ export class EvidenceCollector {
   readonly #patterns: readonly RedactionPattern[];
   readonly #most: number;
   readonly #files: EvidenceFile[] = [];
-  readonly #missing = new Map<string, { readonly subjects: Set<string>; readonly say: (count: number) => string; readonly detail: string }>();
+  readonly #missing = new Map<
+    string,
+    { readonly subjects: Set<string>; readonly say: (count: number) => string; readonly detail: string }
+  >();
   readonly #writing = new Set<Promise<void>>();
   #used = 0;
   #over = false;
@@ -52,7 +55,8 @@ export class EvidenceCollector {
       return found.lines.join('\n');
     };
     const text = `${JSON.stringify(object, redactValue, 2)}\n`;
-    if (Buffer.byteLength(text) > this.#spaceLeft()) return Promise.resolve(this.miss(kept.what, kept.file, noSpaceLeft));
+    if (Buffer.byteLength(text) > this.#spaceLeft())
+      return Promise.resolve(this.miss(kept.what, kept.file, noSpaceLeft));
     return this.#write({ ...kept, ...(redacted > 0 && { redacted }) }, text);
   }
 
@@ -62,7 +66,14 @@ export class EvidenceCollector {
     if (spaceLeft < leastBytes) return Promise.resolve(this.miss(kept.what, kept.pod ?? kept.file, noSpaceLeft));
     const found = redactLines(text.split('\n').slice(-evidenceLimits.logLines - 1), this.#patterns);
     const end = lastBytes(found.lines.join('\n'), spaceLeft);
-    return this.#write({ ...kept, ...((cut || found.cut || end.cut) && { cut: true }), ...(found.redacted > 0 && { redacted: found.redacted }) }, end.text);
+    return this.#write(
+      {
+        ...kept,
+        ...((cut || found.cut || end.cut) && { cut: true }),
+        ...(found.redacted > 0 && { redacted: found.redacted }),
+      },
+      end.text,
+    );
   }
 
   /** Records that something was looked for and is not there. */
@@ -71,7 +82,12 @@ export class EvidenceCollector {
     const key = `${what}\n${why}`;
     const known = this.#missing.get(key);
     if (known) known.subjects.add(subject);
-    else this.#missing.set(key, { subjects: new Set([subject]), say: (count) => `${missingWords[what](subject, count)}: ${why}`, detail });
+    else
+      this.#missing.set(key, {
+        subjects: new Set([subject]),
+        say: (count) => `${missingWords[what](subject, count)}: ${why}`,
+        detail,
+      });
   }
 
   /** Nothing can be added afterwards. Returns what was missing, in one sentence. */

@@ -16,7 +16,10 @@ import { clusterSource, type EvidenceSource } from './source.ts';
 import type { EvidenceStore } from './store.ts';
 import { reportInHeartbeats } from '../heartbeats.ts';
 
-export async function captureEvidence({ kube, settings, evidence: store, log }: Dependencies, request: EvidenceRequest): Promise<Evidence> {
+export async function captureEvidence(
+  { kube, settings, evidence: store, log }: Dependencies,
+  request: EvidenceRequest,
+): Promise<Evidence> {
   const { cancellationSignal } = Context.current();
   const patterns = redactionPatterns(settings.recovery.evidence.redact);
   let kept: EvidenceCollector | undefined;
@@ -47,7 +50,10 @@ const lateMs = 3000;
 
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new KcoverError('records.unwritable', `the evidence was not stored within ${formatDuration(ms)}`)), ms);
+  const timer = setTimeout(
+    () => reject(new KcoverError('records.unwritable', `the evidence was not stored within ${formatDuration(ms)}`)),
+    ms,
+  );
   try {
     return await Promise.race([work, promise]);
   } finally {
@@ -75,7 +81,10 @@ const marginMs = 2000;
 const logMs = 5000;
 
 /** Throws `records.unwritable` when nothing can be stored, and the cancellation's error. */
-export async function capturing({ source, store, patterns, cancelled, began }: Capture, request: EvidenceRequest): Promise<Evidence> {
+export async function capturing(
+  { source, store, patterns, cancelled, began }: Capture,
+  request: EvidenceRequest,
+): Promise<Evidence> {
   const forLooking = Math.max(request.deadlineMs - marginMs, Math.floor(request.deadlineMs * 0.8));
   const signal = AbortSignal.any([cancelled, AbortSignal.timeout(forLooking)]);
   const draft = await store.open(request.incident, request.attempt);

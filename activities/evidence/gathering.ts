@@ -25,7 +25,12 @@ export interface Gathering {
 /** Never throws: what cannot be read is recorded as missing. */
 export async function gatherEvidence(gathering: Gathering): Promise<void> {
   const { request } = gathering;
-  await Promise.all([keepKernelLines(gathering), gatherJob(gathering), gatherRanks(gathering), ...request.nodes.map((node) => gatherNode(gathering, node))]);
+  await Promise.all([
+    keepKernelLines(gathering),
+    gatherJob(gathering),
+    gatherRanks(gathering),
+    ...request.nodes.map((node) => gatherNode(gathering, node)),
+  ]);
 }
 
 async function gatherJob(gathering: Gathering): Promise<void> {
@@ -66,7 +71,8 @@ async function keepKernelLines({ request, into }: Gathering): Promise<void> {
   for (const [index, [node, entries]] of nodes) {
     const lines = entries.flatMap((entry) => entry.lines);
     const cut = lines.length > evidenceLimits.logLines;
-    if (lines.length > 0) await into.log({ file: `node_${plainOr(node, index)}_kernel.log`, what: 'kernel' }, `${lines.join('\n')}\n`, cut);
+    if (lines.length > 0)
+      await into.log({ file: `node_${plainOr(node, index)}_kernel.log`, what: 'kernel' }, `${lines.join('\n')}\n`, cut);
   }
 }
 
@@ -91,10 +97,14 @@ async function gatherRanks(gathering: Gathering): Promise<void> {
   });
   const each = (what: 'pod' | 'events', keep: (rank: Rank) => Promise<void>) =>
     inParallel(ranks, (rank) => unlessMissing(gathering, [what, rank.name], () => keep(rank)), atOnce);
-  await each('pod', ({ name, stem, pod }) => into.document({ file: `${stem}.json`, what: 'pod', pod: name }, podSummary(pod)));
+  await each('pod', ({ name, stem, pod }) =>
+    into.document({ file: `${stem}.json`, what: 'pod', pod: name }, podSummary(pod)),
+  );
   const keepPodEvents = async () => {
     const byPod = await events;
-    await each('events', ({ name, stem, pod }) => keepEvents(gathering, `${stem}_events.json`, byPod?.of.get(pod.metadata?.uid ?? ''), { pod: name }));
+    await each('events', ({ name, stem, pod }) =>
+      keepEvents(gathering, `${stem}_events.json`, byPod?.of.get(pod.metadata?.uid ?? ''), { pod: name }),
+    );
   };
   await Promise.all([keepPodEvents(), gatherLogs(gathering, ranks)]);
 }
@@ -131,11 +141,16 @@ async function gatherLog(gathering: Gathering, log: RankLog, kubelets: Kubelets)
 const answerBytes = 16 * evidenceLimits.logBytes;
 
 /** A byte limit cuts off the end, which matters most: if it was reached, fewer lines are requested. */
-async function readWhole({ source, signal, logMs }: Gathering, { rank, ...log }: RankLog): Promise<{ text: string; cut: boolean } | undefined> {
+async function readWhole(
+  { source, signal, logMs }: Gathering,
+  { rank, ...log }: RankLog,
+): Promise<{ text: string; cut: boolean } | undefined> {
   for (const lines of [evidenceLimits.logLines, evidenceLimits.logLines / 10, 1]) {
     const late = AbortSignal.timeout(logMs);
     const both = AbortSignal.any([signal, late]);
-    const text = await within(both, () => source.log(rank.name, log, { lines, bytes: answerBytes, signal: both })).catch((error: unknown) => {
+    const text = await within(both, () =>
+      source.log(rank.name, log, { lines, bytes: answerBytes, signal: both }),
+    ).catch((error: unknown) => {
       throw late.aborted && !signal.aborted ? new TooSlow(`no answer within ${formatDuration(logMs)}`) : error;
     });
     if (text === undefined) return undefined;
@@ -166,18 +181,31 @@ class Kubelets {
   }
 }
 
-async function eventsOf({ source, into, signal }: Gathering, of: Parameters<EvidenceSource['events']>[0], subject: string): Promise<FoundEvents> {
+async function eventsOf(
+  { source, into, signal }: Gathering,
+  of: Parameters<EvidenceSource['events']>[0],
+  subject: string,
+): Promise<FoundEvents> {
   const found = await persistently(signal, () => source.events(of, signal));
   if (found.more) into.miss('some-events', subject, new Missed('there are too many to read'));
   return found;
 }
 
-async function keepEvents({ into }: Gathering, file: string, events: readonly ObjectEvent[] = [], of: { readonly pod?: string } = {}): Promise<void> {
+async function keepEvents(
+  { into }: Gathering,
+  file: string,
+  events: readonly ObjectEvent[] = [],
+  of: { readonly pod?: string } = {},
+): Promise<void> {
   if (events.length > 0) await into.document({ file, what: 'events', ...of }, events.slice(0, evidenceLimits.events));
 }
 
 /** A failure is recorded as missing evidence. */
-async function unlessMissing<T>({ into, signal }: Gathering, [what, subject]: readonly [Missing, string], work: () => Promise<T>): Promise<T | undefined> {
+async function unlessMissing<T>(
+  { into, signal }: Gathering,
+  [what, subject]: readonly [Missing, string],
+  work: () => Promise<T>,
+): Promise<T | undefined> {
   try {
     if (signal.aborted) throw noTime;
     return await work();
@@ -197,7 +225,8 @@ async function persistently<T>(signal: AbortSignal, ask: () => Promise<T>): Prom
     try {
       return await within(signal, ask);
     } catch (error) {
-      const mayPass = error instanceof KcoverError && (error.code === 'kube.unreachable' || error.code === 'kube.throttled');
+      const mayPass =
+        error instanceof KcoverError && (error.code === 'kube.unreachable' || error.code === 'kube.throttled');
       if (!mayPass || signal.aborted) throw error;
       await sleep(againMs, undefined, { signal });
     }
@@ -222,4 +251,5 @@ function within<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
  * The name as a part of a file name. Kubernetes allows hardly any other names, and none with an underscore, so parts that are
  * joined by underscores stay unambiguous.
  */
-const plainOr = (name: string, index: number): string => (/^[a-z0-9][a-z0-9.-]{0,119}$/.test(name) ? name : `_${index}`);
+const plainOr = (name: string, index: number): string =>
+  /^[a-z0-9][a-z0-9.-]{0,119}$/.test(name) ? name : `_${index}`;

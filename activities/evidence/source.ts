@@ -24,7 +24,11 @@ export interface EvidenceSource {
   pods(): Promise<readonly V1Pod[]>;
   events(of: 'pods' | 'job' | { readonly node: string }, signal: AbortSignal): Promise<FoundEvents>;
   /** Undefined when there is none. */
-  log(pod: string, log: LogOf, bounds: { readonly lines: number; readonly bytes: number; readonly signal: AbortSignal }): Promise<string | undefined>;
+  log(
+    pod: string,
+    log: LogOf,
+    bounds: { readonly lines: number; readonly bytes: number; readonly signal: AbortSignal },
+  ): Promise<string | undefined>;
 }
 
 export const clusterSource = (kube: Kube, job: JobRef): EvidenceSource => ({
@@ -35,7 +39,10 @@ export const clusterSource = (kube: Kube, job: JobRef): EvidenceSource => ({
   log: (name, log, bounds) => readPodLog(kube, { namespace: job.namespace, pod: { name }, ...log, ...bounds }),
 });
 
-function eventsOf(job: JobRef, of: Parameters<EvidenceSource['events']>[0]): { namespace: string; kind: string; name?: string } {
+function eventsOf(
+  job: JobRef,
+  of: Parameters<EvidenceSource['events']>[0],
+): { namespace: string; kind: string; name?: string } {
   if (of === 'pods') return { namespace: job.namespace, kind: 'Pod' };
   if (of === 'job') return { namespace: job.namespace, kind: job.kind, name: job.name };
   // Kubernetes stores Events of cluster-scoped objects in this namespace.

@@ -27,7 +27,8 @@ export const indexFile = 'index.json';
 
 /** Relative to the directory of the store; named like the record of the incident. */
 export const incidentDirectory = (incident: string): string => basename(recordFile(incident), '.json');
-export const attemptDirectory = (incident: string, attempt: number): string => join(incidentDirectory(incident), `attempt-${attempt}`);
+export const attemptDirectory = (incident: string, attempt: number): string =>
+  join(incidentDirectory(incident), `attempt-${attempt}`);
 
 /** A name that cannot leave the directory. */
 const plain = /^\w[\w.-]{0,249}$/;
@@ -42,10 +43,16 @@ export function directoryEvidence({ directory, keepMs, most, share, now }: Direc
   const sweep = evidenceSweep(directory, { keepMs, most, share });
   return {
     async open(incident, attempt) {
-      if (!plain.test(incidentDirectory(incident))) throw new KcoverError('records.unwritable', `${incident} cannot be the name of a directory`);
-      if (!Number.isInteger(attempt) || attempt < 0) throw new KcoverError('records.unwritable', `${String(attempt).slice(0, 80)} is no attempt`);
+      if (!plain.test(incidentDirectory(incident)))
+        throw new KcoverError('records.unwritable', `${incident} cannot be the name of a directory`);
+      if (!Number.isInteger(attempt) || attempt < 0)
+        throw new KcoverError('records.unwritable', `${String(attempt).slice(0, 80)} is no attempt`);
       const target = join(directory, attemptDirectory(incident, attempt));
-      const draft = join(directory, incidentDirectory(incident), `.attempt-${attempt}.${randomUUID().slice(0, 8)}.part`);
+      const draft = join(
+        directory,
+        incidentDirectory(incident),
+        `.attempt-${attempt}.${randomUUID().slice(0, 8)}.part`,
+      );
       // Logs may contain secrets: owner and group only.
       await storing(draft, () => mkdir(draft, { recursive: true, mode: 0o750 }));
       return new DirectoryDraft(draft, target);
@@ -65,7 +72,8 @@ class DirectoryDraft implements EvidenceDraft {
   }
 
   async write(file: string, text: string): Promise<void> {
-    if (!plain.test(file) || file === indexFile) throw new KcoverError('records.unwritable', `${file} cannot be the name of a file`);
+    if (!plain.test(file) || file === indexFile)
+      throw new KcoverError('records.unwritable', `${file} cannot be the name of a file`);
     const path = join(this.#draft, file);
     try {
       await storing(path, () => writeFile(path, text, { mode: 0o640 }));
@@ -103,9 +111,13 @@ async function storing<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    throw new KcoverError('records.unwritable', `write ${path}: ${error instanceof Error ? error.message : 'unknown failure'}`, {
-      what: 'the evidence store cannot be written',
-    });
+    throw new KcoverError(
+      'records.unwritable',
+      `write ${path}: ${error instanceof Error ? error.message : 'unknown failure'}`,
+      {
+        what: 'the evidence store cannot be written',
+      },
+    );
   }
 }
 

@@ -51,7 +51,11 @@ export const jobSummary = ({ apiVersion, kind, metadata, ...rest }: KubernetesOb
   uid: metadata?.uid,
   createdAt: metadata?.creationTimestamp,
   generation: metadata?.generation,
-  annotations: Object.fromEntries(progressKeys.flatMap((key) => (metadata?.annotations?.[key] === undefined ? [] : [[key, metadata.annotations[key]]]))),
+  annotations: Object.fromEntries(
+    progressKeys.flatMap((key) =>
+      metadata?.annotations?.[key] === undefined ? [] : [[key, metadata.annotations[key]]],
+    ),
+  ),
   status: 'status' in rest ? rest.status : undefined,
 });
 

@@ -36,7 +36,10 @@ interface StoredIncident {
 }
 
 /** Returns the number of incidents removed. It remembers measured sizes, so a sweep that ran out of time goes on where it stopped. */
-export function evidenceSweep(directory: string, { keepMs, most, share }: EvidenceBounds): (sweep: Sweep) => Promise<number> {
+export function evidenceSweep(
+  directory: string,
+  { keepMs, most, share }: EvidenceBounds,
+): (sweep: Sweep) => Promise<number> {
   const sizes = new Map<string, { readonly mtimeMs: number; readonly bytes: number }>();
 
   async function remove(name: string): Promise<void> {
@@ -78,7 +81,8 @@ export function evidenceSweep(directory: string, { keepMs, most, share }: Eviden
       if (signal.aborted) return 0;
       count(incident.namespace, await measure(incident, incident.name === keep));
     }
-    const isTooMuch = (namespace: string): boolean => all.bytes > most || (byNamespace.get(namespace) ?? 0) > (most * share) / 100;
+    const isTooMuch = (namespace: string): boolean =>
+      all.bytes > most || (byNamespace.get(namespace) ?? 0) > (most * share) / 100;
     let removed = 0;
     for (const { name, namespace } of incidents) {
       if (signal.aborted) break;

@@ -19,7 +19,10 @@ import { observeOrElse } from '../reachability.ts';
 import { stopAttempt } from '../recovery/stop-attempt.ts';
 import { verifyProgress } from '../recovery/verify-progress.ts';
 
-type Attempts = Pick<Activities, 'observeAttempt' | 'listPods' | 'stopAttempt' | 'awaitAttempt' | 'verifyProgress' | 'captureEvidence'>;
+type Attempts = Pick<
+  Activities,
+  'observeAttempt' | 'listPods' | 'stopAttempt' | 'awaitAttempt' | 'verifyProgress' | 'captureEvidence'
+>;
 
 export function attemptActivities(dependencies: Dependencies): Attempts {
   const { kube, settings, temporal } = dependencies;
@@ -35,7 +38,11 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
     }
   }
 
-  async function observeAttempt({ job: ref, nodes: names, pods: uids = [] }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
+  async function observeAttempt({
+    job: ref,
+    nodes: names,
+    pods: uids = [],
+  }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
     const at = dependencies.now();
     const [job, { present, terminating, oldestAt, succeeded }, nodes, paused] = await Promise.all([
       readJob(kube, ref, taint),

@@ -12,7 +12,11 @@ import type { WorkflowStart } from '../../contract/wire/starts.ts';
 const callMs = 10_000;
 
 /** Signals a workflow, and starts it if it does not run. Throws what Temporal's client throws. */
-export async function signalFaults(client: Client, { workflowType, attributes, ...start }: WorkflowStart<unknown>, faults: readonly Fault[]): Promise<void> {
+export async function signalFaults(
+  client: Client,
+  { workflowType, attributes, ...start }: WorkflowStart<unknown>,
+  faults: readonly Fault[],
+): Promise<void> {
   for (const batch of batchesOf(faults)) {
     await client.withDeadline(Date.now() + callMs, () =>
       client.workflow.signalWithStart(workflowType, {
@@ -26,10 +30,15 @@ export async function signalFaults(client: Client, { workflowType, attributes, .
 }
 
 /** Signals a workflow if it runs, and returns its id if so. Throws what Temporal's client throws otherwise. */
-export async function signalRunning(client: Client, workflowId: string, faults: readonly Fault[]): Promise<readonly string[]> {
+export async function signalRunning(
+  client: Client,
+  workflowId: string,
+  faults: readonly Fault[],
+): Promise<readonly string[]> {
   try {
     const handle = client.workflow.getHandle(workflowId);
-    for (const batch of batchesOf(faults)) await client.withDeadline(Date.now() + callMs, () => handle.signal(signals.faultsObserved, batch));
+    for (const batch of batchesOf(faults))
+      await client.withDeadline(Date.now() + callMs, () => handle.signal(signals.faultsObserved, batch));
     return faults.length > 0 ? [workflowId] : [];
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return [];

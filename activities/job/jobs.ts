@@ -48,12 +48,19 @@ export function jobActivities(dependencies: Dependencies): Jobs {
 
 /** A job that kcover has suspended is never given up: a request that is refused today, for example by an admission webhook, may pass tomorrow. */
 function tryAgain(error: unknown): never {
-  throw error instanceof KcoverError && error.code === 'kube.invalid' ? new KcoverError('kube.forbidden', error.because) : error;
+  throw error instanceof KcoverError && error.code === 'kube.invalid'
+    ? new KcoverError('kube.forbidden', error.because)
+    : error;
 }
 
 /** The jobs that can be stopped, each once, with the UIDs of their children. */
-async function topJobs(kube: Kube, jobs: readonly JobRef[]): Promise<{ readonly job: JobRef; readonly childUids: readonly string[] }[]> {
+async function topJobs(
+  kube: Kube,
+  jobs: readonly JobRef[],
+): Promise<{ readonly job: JobRef; readonly childUids: readonly string[] }[]> {
   const found = await inParallel(jobs, async (child) => ({ job: await topJob(kube, child), childUid: child.uid }));
   const byTop = Map.groupBy(found, ({ job }) => jobKey(job));
-  return [...byTop.values()].flatMap((some) => (some[0] ? [{ job: some[0].job, childUids: some.map(({ childUid }) => childUid) }] : []));
+  return [...byTop.values()].flatMap((some) =>
+    some[0] ? [{ job: some[0].job, childUids: some.map(({ childUid }) => childUid) }] : [],
+  );
 }

@@ -48,7 +48,10 @@ export function nodeActivities({ kube, settings, now }: Dependencies): Nodes {
   function remainingTaintOf(node: V1Node): Pick<ReleaseResult, 'remainingTaint'> {
     const taint = quarantineTaint(node, quarantine.taint);
     if (!taint) return {};
-    const whose = quarantineFound(node, quarantine)?.taint === 'ours' ? 'belongs to another incident' : 'has no annotation of kcover';
+    const whose =
+      quarantineFound(node, quarantine)?.taint === 'ours'
+        ? 'belongs to another incident'
+        : 'has no annotation of kcover';
     return {
       remainingTaint: `the taint ${taint.key}=${taint.value ?? ''}:${taint.effect} stays, as it ${whose}: kubectl taint node ${node.metadata?.name} ${taint.key}-`,
     };

@@ -34,7 +34,9 @@ export async function faultsBehindPods(
 ): Promise<readonly Fault[]> {
   const answers = await inParallel(nodesInDoubt(faults), async (node) => {
     try {
-      return await temporal().withDeadline(now() + withinMs, () => queryNode<NodeFaults>(temporal(), node, faultsQuery));
+      return await temporal().withDeadline(now() + withinMs, () =>
+        queryNode<NodeFaults>(temporal(), node, faultsQuery),
+      );
     } catch (error) {
       log.warn({ node, error }, 'the workflow of a node on which a pod failed does not answer');
       return undefined;

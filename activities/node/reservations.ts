@@ -3,7 +3,14 @@
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { type Workflow, WorkflowNotFoundError } from '@temporalio/common';
 import type { Activities } from '../../contract/wire/activities.ts';
-import type { ClusterStatus, ReserveAnswer, ReserveLimit, ReserveRequest, Reservation, Returned } from '../../contract/cluster.ts';
+import type {
+  ClusterStatus,
+  ReserveAnswer,
+  ReserveLimit,
+  ReserveRequest,
+  Reservation,
+  Returned,
+} from '../../contract/cluster.ts';
 import { clusterWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
 import { signals, statusQuery, updates } from '../../contract/wire/messages.ts';
 import { searchAttributePairs } from '../../contract/wire/search-attributes.ts';
@@ -22,7 +29,12 @@ const answerMs = 10_000;
 /** A reservation younger than this belongs to a quarantine that is being written: it is not checked. */
 const settledMs = 60_000;
 
-export function reservationActivities({ kube, settings, temporal, now }: Dependencies): Pick<Activities, 'reserveQuarantine'> {
+export function reservationActivities({
+  kube,
+  settings,
+  temporal,
+  now,
+}: Dependencies): Pick<Activities, 'reserveQuarantine'> {
   const { limit: setting, taint } = settings.quarantine;
   const countAccelerators = acceleratorCounter(kube, now);
   const cluster = () => temporal().workflow.getHandle(clusterWorkflowId);
@@ -55,10 +67,13 @@ export function reservationActivities({ kube, settings, temporal, now }: Depende
     });
     // A call that hangs would hold up every reservation of this worker.
     return temporal().withDeadline(now() + answerMs, () =>
-      temporal().workflow.executeUpdateWithStart<Workflow, readonly ReserveAnswer[], [ReserveRequest]>(updates.reserve, {
-        args: [request],
-        startWorkflowOperation,
-      }),
+      temporal().workflow.executeUpdateWithStart<Workflow, readonly ReserveAnswer[], [ReserveRequest]>(
+        updates.reserve,
+        {
+          args: [request],
+          startWorkflowOperation,
+        },
+      ),
     );
   }
 
@@ -105,4 +120,7 @@ const answerFor = ({ nodeUid }: WantedReservation, answers: readonly ReserveAnsw
   answers.find((answer) => answer.nodeUid === nodeUid);
 
 const inOrder = (wanted: readonly WantedReservation[], answers: readonly ReserveAnswer[]): ReserveAnswer[] =>
-  wanted.map((each) => answerFor(each, answers) ?? { granted: false, nodeUid: each.nodeUid, because: 'the cluster gave no answer' });
+  wanted.map(
+    (each) =>
+      answerFor(each, answers) ?? { granted: false, nodeUid: each.nodeUid, because: 'the cluster gave no answer' },
+  );

@@ -19,7 +19,10 @@ interface AttemptFilter {
 }
 
 /** All pods of a small attempt. Of a large one those that match, and the first pod, which leads the others. */
-export function attemptInShort({ pods, terminating }: Whole, about: AttemptFilter): Pick<AttemptFacts, 'pods' | 'terminating' | 'more'> {
+export function attemptInShort(
+  { pods, terminating }: Whole,
+  about: AttemptFilter,
+): Pick<AttemptFacts, 'pods' | 'terminating' | 'more'> {
   const all = pods.length + terminating.length;
   if (all <= mostPods) return { pods, ...(terminating.length > 0 && { terminating }) };
   const [nodes, uids] = [new Set(about.nodes), new Set(about.pods)];
@@ -29,7 +32,11 @@ export function attemptInShort({ pods, terminating }: Whole, about: AttemptFilte
   return {
     pods: present,
     ...(going.length > 0 && { terminating: going }),
-    more: { pods: pods.length - present.length, terminating: terminating.length - going.length, digest: digestOf(pods) },
+    more: {
+      pods: pods.length - present.length,
+      terminating: terminating.length - going.length,
+      digest: digestOf(pods),
+    },
   };
 }
 

@@ -31,7 +31,10 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   const misplaced = misplacedPods({
     known: movedOf(info.heartbeatDetails),
     remove(pod) {
-      log.info({ job: request.job, pod: pod.name, uid: pod.uid, node: pod.node }, 'pod landed on a quarantined node: deleted alone');
+      log.info(
+        { job: request.job, pod: pod.name, uid: pod.uid, node: pod.node },
+        'pod landed on a quarantined node: deleted alone',
+      );
       return deletePod(kube, request.job.namespace, pod);
     },
     pause: (ms) => sleep(ms, undefined, { signal }),
@@ -45,7 +48,11 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   const look = async (job: JobView | undefined, pods: readonly V1Pod[]): Promise<AwaitResult | undefined> => {
     const end = whyEnded(job, request.stoppedBy);
     if (end) return end;
-    await nodes.learn(pods.filter((pod) => job && belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? '')).flatMap((pod) => pod.spec?.nodeName ?? []));
+    await nodes.learn(
+      pods
+        .filter((pod) => job && belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? ''))
+        .flatMap((pod) => pod.spec?.nodeName ?? []),
+    );
     const seen = attemptProgress({ job, pods, old, ...stopped, remaining, quarantined: nodes.quarantined });
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'waiting') {
@@ -73,14 +80,21 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   const deadline = info.scheduledTimestampMs + request.deadlineMs;
   const lookAgain = async (error: unknown) => {
     if (!(error instanceof KcoverError) || !error.transient) throw error;
-    log.warn({ job: request.job, code: error.code, because: error.because }, 'a look at the new attempt could not be finished');
+    log.warn(
+      { job: request.job, code: error.code, because: error.because },
+      'a look at the new attempt could not be finished',
+    );
     await sleep(error.retryAfterMs ?? pauseMs, undefined, { signal });
     if (isUnseen(error)) return notObserved;
     because = error.because;
     return undefined;
   };
   const observe = (job: JobView | undefined, pods: readonly V1Pod[]) => look(job, pods).catch(lookAgain);
-  const found = await awaitAttemptOf({ kube, job: request.job, clock, deadline, signal }, settings.quarantine.taint, observe);
+  const found = await awaitAttemptOf(
+    { kube, job: request.job, clock, deadline, signal },
+    settings.quarantine.taint,
+    observe,
+  );
   return found ?? { kind: 'overdue', because };
 }
 
@@ -92,7 +106,8 @@ const movedOf = (details: unknown): Set<string> =>
   );
 
 /** Not where that would fail the job, and not where its pods tolerate the taint: the replacement would land there again. */
-const mayMove = ({ toleratesQuarantine, canStopBy }: JobView): boolean => !toleratesQuarantine && canStopBy.includes('delete-collection');
+const mayMove = ({ toleratesQuarantine, canStopBy }: JobView): boolean =>
+  !toleratesQuarantine && canStopBy.includes('delete-collection');
 
 /** Nodes that pods landed on: each is read when it first appears, at every look while it is quarantined, and once more at the end. */
 class KnownNodes {

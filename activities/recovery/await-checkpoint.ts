@@ -13,12 +13,18 @@ import { judgeCheckpoint, type LatestProgress, latestOf } from '../../policy/rec
 import type { Dependencies } from '../dependencies.ts';
 import { reportInHeartbeats } from '../heartbeats.ts';
 
-export const checkpointActivities = (dependencies: Dependencies): Pick<Activities, 'awaitCheckpoint' | 'askProcesses'> => ({
+export const checkpointActivities = (
+  dependencies: Dependencies,
+): Pick<Activities, 'awaitCheckpoint' | 'askProcesses'> => ({
   awaitCheckpoint: (request) => awaitCheckpoint(dependencies, request),
-  askProcesses: ({ incident, job, attempt }) => annotateJob(dependencies.kube, job, { [annotations.restartInProcess]: `${incident}#${attempt}` }),
+  askProcesses: ({ incident, job, attempt }) =>
+    annotateJob(dependencies.kube, job, { [annotations.restartInProcess]: `${incident}#${attempt}` }),
 });
 
-async function awaitCheckpoint({ kube, settings, now }: Dependencies, request: CheckpointRequest): Promise<CheckpointResult> {
+async function awaitCheckpoint(
+  { kube, settings, now }: Dependencies,
+  request: CheckpointRequest,
+): Promise<CheckpointResult> {
   const { info, cancellationSignal: signal } = Context.current();
   // From the schedule, so that a later try does not start over.
   const startedAt = info.scheduledTimestampMs;
@@ -43,6 +49,8 @@ async function awaitCheckpoint({ kube, settings, now }: Dependencies, request: C
 
 /** Heartbeat details of an earlier try. */
 function latestBefore(details: unknown): LatestProgress | undefined {
-  const { latest } = (typeof details === 'object' && details !== null ? details : {}) as { readonly latest?: LatestProgress };
+  const { latest } = (typeof details === 'object' && details !== null ? details : {}) as {
+    readonly latest?: LatestProgress;
+  };
   return typeof latest?.at === 'number' && typeof latest.progress?.step === 'number' ? latest : undefined;
 }

@@ -12,14 +12,23 @@ import type { Dependencies } from '../dependencies.ts';
 import { faultsBehindPods } from '../node/queries.ts';
 
 /** Identifies the settings that decided: twelve hex digits of a SHA-256 over all of them. */
-export const settingsDigest = (settings: object): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 12);
+export const settingsDigest = (settings: object): string =>
+  createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 12);
 
 type DecisionActivities = Pick<
   Activities,
-  'decideNode' | 'decideIncident' | 'decideRecovery' | 'decideOptIn' | 'decideCapacity' | 'decideCollection' | 'decidePreflight'
+  | 'decideNode'
+  | 'decideIncident'
+  | 'decideRecovery'
+  | 'decideOptIn'
+  | 'decideCapacity'
+  | 'decideCollection'
+  | 'decidePreflight'
 >;
 
-export function decisionActivities(dependencies: Pick<Dependencies, 'settings' | 'now' | 'temporal' | 'log'>): DecisionActivities {
+export function decisionActivities(
+  dependencies: Pick<Dependencies, 'settings' | 'now' | 'temporal' | 'log'>,
+): DecisionActivities {
   const { settings, now } = dependencies;
   const digest = settingsDigest(settings);
   const date = () => ({ settings: digest, at: now() });

@@ -28,7 +28,11 @@ export function sharedCapacitySource(kube: Kube): CapacitySource {
 /** Nodes whose pods are listed first; twice as many each time until the whole attempt fits. */
 const firstNodes = 100;
 
-export async function findCapacity({ nodes, podsOn }: CapacitySource, wanted: WantedCapacity, standbyTaint: string): Promise<CapacityFacts> {
+export async function findCapacity(
+  { nodes, podsOn }: CapacitySource,
+  wanted: WantedCapacity,
+  standbyTaint: string,
+): Promise<CapacityFacts> {
   const { shapes, sizes } = wanted;
   const all = await nodes();
   const candidates = candidatesFor(all, shapes, standbyTaint);

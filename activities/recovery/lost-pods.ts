@@ -17,14 +17,19 @@ const always = 2;
 
 type Waited = Pick<StopRequest, 'job' | 'pods' | 'terminating'>;
 
-const wantedOf = ({ pods, terminating = [] }: Waited): Set<string> => new Set([...pods, ...terminating].map(({ uid }) => uid));
+const wantedOf = ({ pods, terminating = [] }: Waited): Set<string> =>
+  new Set([...pods, ...terminating].map(({ uid }) => uid));
 
 /**
  * Resolves with pods that have outlived their grace period on nodes that were not ready all the while; never, if there are none.
  * All times are of our own clock, and count only while the cluster could be observed: after an outage they start over. When most nodes
  * of the job are out at once, kcover assumes that its own view is stale, and no pod is lost.
  */
-export async function findLostPods({ kube, settings, log }: Dependencies, request: Waited, signal: AbortSignal): Promise<readonly AttemptPod[]> {
+export async function findLostPods(
+  { kube, settings, log }: Dependencies,
+  request: Waited,
+  signal: AbortSignal,
+): Promise<readonly AttemptPod[]> {
   const { force, after, grace } = settings.recovery.deadNode;
   const wanted = wantedOf(request);
   const nodes = [...new Set([...request.pods, ...(request.terminating ?? [])].flatMap(({ node }) => node ?? []))];
@@ -33,15 +38,20 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
 
   async function look(): Promise<readonly AttemptPod[]> {
     const now = performance.now();
-    const going = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && isTerminating(pod));
+    const going = (await listMatchingPods(kube, request.job)).filter(
+      (pod) => wanted.has(pod.metadata?.uid ?? '') && isTerminating(pod),
+    );
     goingSince = keptOf(goingSince, going.map(uidOf), now);
-    const gracePeriodExceeded = (pod: V1Pod, early = 0) => now >= (goingSince.get(uidOf(pod)) ?? now) + Math.min(graceOf(pod), grace) - early;
+    const gracePeriodExceeded = (pod: V1Pod, early = 0) =>
+      now >= (goingSince.get(uidOf(pod)) ?? now) + Math.min(graceOf(pod), grace) - early;
     // Nodes are read only when they may soon matter.
     if (!going.some((pod) => gracePeriodExceeded(pod, after))) return [];
     const out = (await inParallel(nodes, async (name) => ((await isOut({ kube }, name)) ? [name] : []))).flat();
     outSince = keptOf(outSince, out, now);
     if (out.length > always && out.length * 2 > nodes.length) return [];
-    return going.filter((pod) => gracePeriodExceeded(pod) && now >= (outSince.get(pod.spec?.nodeName ?? '') ?? Infinity) + after).map(attemptPod);
+    return going
+      .filter((pod) => gracePeriodExceeded(pod) && now >= (outSince.get(pod.spec?.nodeName ?? '') ?? Infinity) + after)
+      .map(attemptPod);
   }
 
   while (force && !signal.aborted) {
@@ -62,7 +72,11 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
  * the request is touched, and a UID that an earlier try of this activity already deleted by force is skipped. A lost pod whose node is
  * ready again is left to its kubelet.
  */
-export async function forcePods(dependencies: Dependencies, request: StopRequest, requested: readonly AttemptPod[]): Promise<AttemptPod[]> {
+export async function forcePods(
+  dependencies: Dependencies,
+  request: StopRequest,
+  requested: readonly AttemptPod[],
+): Promise<AttemptPod[]> {
   const { kube, settings } = dependencies;
   const { job, immediate = false, overdue = false } = request;
   // The settings may have changed since it was decided.
@@ -87,7 +101,12 @@ export async function forcePods(dependencies: Dependencies, request: StopRequest
 }
 
 /** Without grace: deletes by force the terminating pods that `forced` does not name yet, and adds them to it. */
-export async function forceMore(dependencies: Dependencies, request: StopRequest, present: readonly V1Pod[], forced: AttemptPod[]): Promise<void> {
+export async function forceMore(
+  dependencies: Dependencies,
+  request: StopRequest,
+  present: readonly V1Pod[],
+  forced: AttemptPod[],
+): Promise<void> {
   const known = wantedOf(request);
   const requested = new Set(request.force?.flatMap(({ uid }) => (known.has(uid) ? uid : [])));
   for (const { uid } of forced) requested.delete(uid);
@@ -100,8 +119,15 @@ export async function forceMore(dependencies: Dependencies, request: StopRequest
 /** With suspend, only terminating pods: a controller that has not deleted the pod has not seen the suspend yet, and would count it as failed. */
 const mayGoAtOnce = ({ by }: StopRequest, pod: V1Pod): boolean => by !== 'suspend' || isTerminating(pod);
 
-export async function forcePod({ kube, log }: Dependencies, { incident, job }: StopRequest, pod: AttemptPod): Promise<void> {
-  log.warn({ incident, job, pod: pod.name, uid: pod.uid, node: pod.node }, 'deleted by force: its process is not proven dead');
+export async function forcePod(
+  { kube, log }: Dependencies,
+  { incident, job }: StopRequest,
+  pod: AttemptPod,
+): Promise<void> {
+  log.warn(
+    { incident, job, pod: pod.name, uid: pod.uid, node: pod.node },
+    'deleted by force: its process is not proven dead',
+  );
   await deletePod(kube, job.namespace, pod, { force: true });
 }
 
@@ -114,7 +140,8 @@ async function isOut({ kube }: Pick<Dependencies, 'kube'>, name: string): Promis
 }
 
 const uidOf = (pod: V1Pod): string => pod.metadata?.uid ?? '';
-const graceOf = ({ metadata, spec }: V1Pod): number => (metadata?.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30) * 1000;
+const graceOf = ({ metadata, spec }: V1Pod): number =>
+  (metadata?.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30) * 1000;
 
 /** The time since which each has been in this state; names that no longer are get dropped. */
 const keptOf = (since: ReadonlyMap<string, number>, names: readonly string[], now: number): Map<string, number> =>

@@ -23,10 +23,15 @@ export function timeLeft({ metadata }: V1Pod, serverNow: number | undefined): nu
 }
 
 /** The pods of the request that are still there, each with the time that it has left. */
-async function lookAtTime({ kube }: Dependencies, { job, force = [] }: StopRequest): Promise<readonly { readonly pod: AttemptPod; readonly leftMs: number }[]> {
+async function lookAtTime(
+  { kube }: Dependencies,
+  { job, force = [] }: StopRequest,
+): Promise<readonly { readonly pod: AttemptPod; readonly leftMs: number }[]> {
   const requested = new Set(force.map(({ uid }) => uid));
   const [pods, now] = await Promise.all([listMatchingPods(kube, job), serverTime(kube)]);
-  return pods.filter(({ metadata }) => requested.has(metadata?.uid ?? '')).map((pod) => ({ pod: attemptPod(pod), leftMs: timeLeft(pod, now) }));
+  return pods
+    .filter(({ metadata }) => requested.has(metadata?.uid ?? ''))
+    .map((pod) => ({ pod: attemptPod(pod), leftMs: timeLeft(pod, now) }));
 }
 
 /** The longest remaining grace period, ms. Pods that are not terminating are not counted. */
@@ -39,7 +44,12 @@ export async function longestTimeLeft(dependencies: Dependencies, request: StopR
  * Deletes each pod by force when its grace period is over, and adds it to `forced`, until the signal aborts. Pods of dead nodes are left
  * to the rules for lost pods.
  */
-export async function forceAsTimeEnds(dependencies: Dependencies, request: StopRequest, forced: AttemptPod[], signal: AbortSignal): Promise<never> {
+export async function forceAsTimeEnds(
+  dependencies: Dependencies,
+  request: StopRequest,
+  forced: AttemptPod[],
+  signal: AbortSignal,
+): Promise<never> {
   const { log } = dependencies;
   const round = async () => {
     const done = new Set(forced.map(({ uid }) => uid));

@@ -15,7 +15,11 @@ export interface RemainingPods {
  * try. A terminating pod shows that the stop has begun: the heartbeat that reported the request may have been lost with its worker. An absent
  * pod shows it only if a request may have been sent, because its own controller, or an eviction, replaces pods too.
  */
-export function remainingPods(wanted: readonly AttemptPod[], seen: readonly V1Pod[], requests: number | undefined): RemainingPods {
+export function remainingPods(
+  wanted: readonly AttemptPod[],
+  seen: readonly V1Pod[],
+  requests: number | undefined,
+): RemainingPods {
   const uids = new Set(wanted.map(({ uid }) => uid));
   const there = seen.filter((pod) => uids.has(pod.metadata?.uid ?? ''));
   const left = there.filter((pod) => !isTerminating(pod)).map(attemptPod);

@@ -11,7 +11,15 @@ import { isConflict, isNotFound } from '../../kube/client/errors.ts';
 import { readJob, suspendJob } from '../../kube/jobs/jobs.ts';
 import type { ObservationClock } from '../../kube/client/observation-clock.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
-import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../../kube/pods/pods.ts';
+import {
+  attemptPod,
+  belongsTo,
+  deleteMatchingPods,
+  deletePod,
+  isTerminating,
+  listMatchingPods,
+  podsOfJob,
+} from '../../kube/pods/pods.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { heartbeatNow } from '../heartbeats.ts';
 import { pauseOfCluster, pauseOfJob } from '../pause.ts';
@@ -71,7 +79,10 @@ export async function sendStop(
     } catch (error) {
       if (signal.aborted || !(error instanceof KcoverError) || !error.transient) throw error;
       why = error.because;
-      dependencies.log.warn({ incident: request.incident, job: request.job, code: error.code, because: why }, 'the stop could not be sent');
+      dependencies.log.warn(
+        { incident: request.incident, job: request.job, code: error.code, because: why },
+        'the stop could not be sent',
+      );
       const isDoubtful = progress.requests > 0 || info.attempt > 1;
       const late = isDoubtful ? undefined : tooOld(dependencies, request, why);
       if (late) return late;
@@ -103,10 +114,17 @@ const isOver = (clock: ObservationClock, { deadlineMs }: StopRequest): boolean =
 function tooOld(dependencies: Dependencies, request: StopRequest, why: string): NotSent | undefined {
   const age = ageOf(dependencies);
   if (age <= Math.min(freshMs, request.deadlineMs)) return undefined;
-  return { kind: 'unsent', because: `decided ${formatDuration(Math.round(age / 1000) * 1000)} ago and could not be sent: ${why}` };
+  return {
+    kind: 'unsent',
+    because: `decided ${formatDuration(Math.round(age / 1000) * 1000)} ago and could not be sent: ${why}`,
+  };
 }
 
-async function whyNotSent(dependencies: Dependencies, request: StopRequest, { isFirst, why }: { isFirst: boolean; why: string }): Promise<NotSent | undefined> {
+async function whyNotSent(
+  dependencies: Dependencies,
+  request: StopRequest,
+  { isFirst, why }: { isFirst: boolean; why: string },
+): Promise<NotSent | undefined> {
   // The settings of this worker may be newer than the decision.
   if (dependencies.settings.mode === 'observe' && !request.asked) return { kind: 'unsent', because: 'mode is observe' };
   const late = tooOld(dependencies, request, why);
@@ -123,19 +141,33 @@ const send = {
 } as const satisfies Record<StopRequest['by'], (sending: Sending) => Promise<NotSent | undefined>>;
 
 /** Whether the job carries the mark of this stop. */
-export const isSuspendedBy = ({ incident, attempt }: StopRequest, { suspension }: Pick<JobView, 'suspension'>): boolean =>
-  suspension?.by === 'kcover' && suspension.incident === incident && suspension.attempt === attempt;
+export const isSuspendedBy = (
+  { incident, attempt }: StopRequest,
+  { suspension }: Pick<JobView, 'suspension'>,
+): boolean => suspension?.by === 'kcover' && suspension.incident === incident && suspension.attempt === attempt;
 
 /** Looks for our own mark first: after a lost answer, the job no longer has the resource version of the look. */
-async function suspend({ dependencies: { kube, settings }, request, progress, clock, whyNot }: Sending): Promise<NotSent | undefined> {
+async function suspend({
+  dependencies: { kube, settings },
+  request,
+  progress,
+  clock,
+  whyNot,
+}: Sending): Promise<NotSent | undefined> {
   const title = jobTitle(request.job);
   for (let conflicts = 0; conflicts < mostConflicts; conflicts++) {
     const job = await observed(clock, readJob(kube, request.job, settings.quarantine.taint));
     if (!job) return interfered(`${title} is gone`);
     const { suspension, resourceVersion } = job;
     if (isSuspendedBy(request, job)) return undefined;
-    if (suspension) return interfered(suspension.by === 'owner' ? `${title} was suspended by its owner` : `${title} is suspended by ${suspension.incident}`);
-    if (resourceVersion !== request.resourceVersion && !(await isSameAttempt(kube, job, request))) return interfered(`${title} changed since it was looked at`);
+    if (suspension)
+      return interfered(
+        suspension.by === 'owner'
+          ? `${title} was suspended by its owner`
+          : `${title} is suspended by ${suspension.incident}`,
+      );
+    if (resourceVersion !== request.resourceVersion && !(await isSameAttempt(kube, job, request)))
+      return interfered(`${title} changed since it was looked at`);
     const why = await whyNot();
     if (why) return why;
     try {
@@ -186,7 +218,9 @@ async function deleteAttempt(sending: Sending): Promise<NotSent | undefined> {
 /** The whole attempt is to be deleted, and it is not the one of the look. */
 function whyChanged({ by, job, pods }: StopRequest, matching: readonly V1Pod[]): NotSent | undefined {
   const present = matching.filter((pod) => belongsTo(job, pod) && !isTerminating(pod)).map(attemptPod);
-  return by === 'pods' || sameSet(present, pods) ? undefined : interfered(`the pods of ${jobTitle(job)} changed since they were looked at`);
+  return by === 'pods' || sameSet(present, pods)
+    ? undefined
+    : interfered(`the pods of ${jobTitle(job)} changed since they were looked at`);
 }
 
 const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { readonly uid: string }[]): boolean => {
@@ -195,7 +229,14 @@ const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { r
 };
 
 /** Deletes the pods of the attempt that are not terminating yet. No other UID is touched, whatever has its labels now. */
-async function deleteLeft({ dependencies, request, progress, clock, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
+async function deleteLeft({
+  dependencies,
+  request,
+  progress,
+  clock,
+  isFirst,
+  whyNot,
+}: Sending): Promise<NotSent | undefined> {
   const { kube } = dependencies;
   const matching = await observed(clock, listMatchingPods(kube, request.job));
   const { left, hasStarted } = remainingPods(request.pods, matching, isFirst ? undefined : progress.requests);

@@ -35,7 +35,9 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
   const progress: StopHeartbeat = { requests: requestsOf(info.heartbeatDetails) };
   const clock = observationClock(now, info.scheduledTimestampMs, observedOf(info.heartbeatDetails));
   reportInHeartbeats(() => ({ ...progress, clock: clock.observed() }));
-  const forced = request.force ? await forcePods(dependencies, request, request.force) : ((await sendStop(dependencies, request, progress, clock)) ?? []);
+  const forced = request.force
+    ? await forcePods(dependencies, request, request.force)
+    : ((await sendStop(dependencies, request, progress, clock)) ?? []);
   if (!Array.isArray(forced)) return forced;
   const deadline = Math.max(
     info.scheduledTimestampMs + request.deadlineMs,
@@ -43,7 +45,10 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
   );
   const pods = [...request.pods, ...(request.terminating ?? [])];
   if (request.immediate && !request.force) {
-    const left = await awaitTerminating({ kube, job: request.job, clock, deadline: clock.time() + terminatingMs, signal }, pods);
+    const left = await awaitTerminating(
+      { kube, job: request.job, clock, deadline: clock.time() + terminatingMs, signal },
+      pods,
+    );
     if (left.length > 0) return { kind: 'lost', because: 'mode is force', pods: left };
   }
   const waiting: StopWait = { request, pods, forced, clock, deadline, signal };
@@ -58,7 +63,13 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
       left,
       ...doubt,
     };
-  return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...doubt, ...(late.length > 0 && { late }) };
+  return {
+    kind: 'stopped',
+    at: new Date(now()).toISOString(),
+    requests: progress.requests,
+    ...doubt,
+    ...(late.length > 0 && { late }),
+  };
 }
 
 /** Time for a deletion by force, after the pod's own grace period, ms. */
@@ -79,7 +90,10 @@ interface StopWait {
 }
 
 /** Waits until all are gone or the deadline has passed. The controller of a large job needs time to delete its pods; each is forced once it has. */
-async function goneByForce(dependencies: Dependencies, { request, pods, forced, clock, deadline, signal }: StopWait): Promise<Gone> {
+async function goneByForce(
+  dependencies: Dependencies,
+  { request, pods, forced, clock, deadline, signal }: StopWait,
+): Promise<Gone> {
   const { kube } = dependencies;
   return awaitGone({ kube, job: request.job, clock, deadline, signal }, pods, {
     meanwhile: (present) => forceMore(dependencies, request, present, forced),
@@ -103,12 +117,16 @@ async function goneOrLost(
   const both = AbortSignal.any([signal, over.signal]);
   const known = new Set(forced.map(({ uid }) => uid));
   const others = (some: readonly AttemptPod[]) => some.filter(({ uid }) => !known.has(uid));
-  const gone = awaitGone({ kube: dependencies.kube, job: request.job, clock, deadline, signal: both }, pods, { isHeld: () => isHeldBy(request, dependencies) });
-  const lost = findLostPods(dependencies, { job: request.job, pods: others(request.pods), terminating: others(request.terminating ?? []) }, both).then(
-    (some) => ({
-      lost: some,
-    }),
-  );
+  const gone = awaitGone({ kube: dependencies.kube, job: request.job, clock, deadline, signal: both }, pods, {
+    isHeld: () => isHeldBy(request, dependencies),
+  });
+  const lost = findLostPods(
+    dependencies,
+    { job: request.job, pods: others(request.pods), terminating: others(request.terminating ?? []) },
+    both,
+  ).then((some) => ({
+    lost: some,
+  }));
   const forcing = request.overdue ? [forceAsTimeEnds(dependencies, request, forced, both)] : [];
   try {
     return await Promise.race([gone, lost, ...forcing]);
@@ -125,4 +143,6 @@ const becauseLost = (pods: readonly AttemptPod[]): string =>
     .join(', ')} outlived the grace period, and the node stays not ready`;
 
 const requestsOf = (details: unknown): number =>
-  typeof details === 'object' && details !== null && 'requests' in details && typeof details.requests === 'number' ? details.requests : 0;
+  typeof details === 'object' && details !== null && 'requests' in details && typeof details.requests === 'number'
+    ? details.requests
+    : 0;

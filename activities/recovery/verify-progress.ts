@@ -11,7 +11,10 @@ import { judgeProgress, type ProgressObservations, foldProgress } from '../../po
 import type { Dependencies } from '../dependencies.ts';
 import { reportInHeartbeats } from '../heartbeats.ts';
 
-export async function verifyProgress({ kube, settings, now }: Dependencies, request: VerifyRequest): Promise<VerifyResult> {
+export async function verifyProgress(
+  { kube, settings, now }: Dependencies,
+  request: VerifyRequest,
+): Promise<VerifyResult> {
   const { info, cancellationSignal: signal } = Context.current();
   // From the schedule, so that a later try does not start over.
   const startedAt = info.scheduledTimestampMs;
@@ -41,7 +44,11 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
  * A job that finished after its restart has moved on as far as possible. Where pods were deleted under its running controller, that deletion
  * may have ended it: then only a step beyond the last one proves that it trained.
  */
-function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, seen: ProgressObservations | undefined): Ended | undefined {
+function endOf(
+  job: JobView | undefined,
+  { stoppedBy, beyond }: VerifyRequest,
+  seen: ProgressObservations | undefined,
+): Ended | undefined {
   const end = whyEnded(job, stoppedBy);
   const proven = end?.outcome === 'restarted' || (seen !== undefined && seen.last.step > beyond);
   return end && job?.finished?.as === 'succeeded' && proven
@@ -53,6 +60,10 @@ type Ended = Extract<VerifyResult, { kind: 'ended' }>;
 
 /** Heartbeat details of an earlier try. */
 function seenBefore(details: unknown): ProgressObservations | undefined {
-  const { seen } = (typeof details === 'object' && details !== null ? details : {}) as { readonly seen?: ProgressObservations };
-  return typeof seen?.movedAt === 'number' && typeof seen.last?.step === 'number' && Array.isArray(seen.pace) ? seen : undefined;
+  const { seen } = (typeof details === 'object' && details !== null ? details : {}) as {
+    readonly seen?: ProgressObservations;
+  };
+  return typeof seen?.movedAt === 'number' && typeof seen.last?.step === 'number' && Array.isArray(seen.pace)
+    ? seen
+    : undefined;
 }

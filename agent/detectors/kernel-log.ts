@@ -34,7 +34,10 @@ export const kernelLog: Detector = {
           );
           return false;
         }
-        log.warn({ fault: fault.id, code: fault.code, device: fault.device, because: fault.message }, 'kernel fault seen');
+        log.warn(
+          { fault: fault.id, code: fault.code, device: fault.device, because: fault.message },
+          'kernel fault seen',
+        );
         await context.fault(fault);
         return true;
       },

@@ -26,9 +26,21 @@ const missedPolls = 3;
 const keyOf = ({ device, port }: LinkPort): string => `${device}/${port}`;
 
 /** The kernel's clock since boot, which the agent's processes of one boot share. */
-const instant = (): Instant => ({ monotonicMs: Math.round(Number(process.hrtime.bigint()) / 1e6), time: new Date().toISOString() });
+const instant = (): Instant => ({
+  monotonicMs: Math.round(Number(process.hrtime.bigint()) / 1e6),
+  time: new Date().toISOString(),
+});
 
-function watchLinks({ settings, node, hostRoot, stateDirectory, log, fault, gap, settled }: DetectorContext): RunningDetector {
+function watchLinks({
+  settings,
+  node,
+  hostRoot,
+  stateDirectory,
+  log,
+  fault,
+  gap,
+  settled,
+}: DetectorContext): RunningDetector {
   const { devices, every, down } = settings.links;
   const limits: PortLimits = { downMs: down, unobservedMs: Math.max(down, missedPolls * every) };
   const poller = createFilePoller({ what: 'RDMA links', everyMs: every, log });
@@ -43,7 +55,10 @@ function watchLinks({ settings, node, hostRoot, stateDirectory, log, fault, gap,
   async function begin(boot: string): Promise<void> {
     const stored = bootId === undefined ? await loadLinkState(stateDirectory) : 'absent';
     if (stored === 'unusable') await gap({ what: 'state-lost', lost: 'unknown' });
-    const ports = typeof stored === 'object' && stored.bootId === boot ? stored.ports.filter(({ port }) => isWanted(port.device)) : [];
+    const ports =
+      typeof stored === 'object' && stored.bootId === boot
+        ? stored.ports.filter(({ port }) => isWanted(port.device))
+        : [];
     known = new Map(ports.map((one) => [keyOf(one.port), one]));
     bootId = boot;
   }
@@ -65,7 +80,9 @@ function watchLinks({ settings, node, hostRoot, stateDirectory, log, fault, gap,
     const seen = new Set(ports.map(({ port }) => keyOf(port)));
     const unseen = [...known.values()].filter(({ port }) => !seen.has(keyOf(port)));
     for (const { port } of unseen) if (gone.has(port.device)) await judge(port, { kind: 'gone' }, now);
-    return unseen.filter(({ port }) => !gone.has(port.device)).map(({ port }) => `port ${port.port} of ${port.device} cannot be read`);
+    return unseen
+      .filter(({ port }) => !gone.has(port.device))
+      .map(({ port }) => `port ${port.port} of ${port.device} cannot be read`);
   }
 
   async function look(): Promise<number> {
@@ -90,7 +107,9 @@ function watchLinks({ settings, node, hostRoot, stateDirectory, log, fault, gap,
 
 function statusOf(because: string | undefined, unavailable: string | undefined): Omit<DetectorStatus, 'read'> {
   if (unavailable !== undefined) return { state: 'unavailable', because: unavailable };
-  return because === undefined ? { state: 'starting', because: 'reading /sys/class/infiniband' } : { state: 'watching', because };
+  return because === undefined
+    ? { state: 'starting', because: 'reading /sys/class/infiniband' }
+    : { state: 'watching', because };
 }
 
 /** One sentence about the ports as they are now. */

@@ -24,7 +24,8 @@ async function withFile<T>(path: string, flags: number, use: (file: FileHandle) 
 
 export const readOwnFile = (path: string): Promise<string> => withFile(path, O_RDONLY, (file) => file.readFile('utf8'));
 
-export const appendOwnFile = (path: string, text: string): Promise<void> => withFile(path, O_WRONLY | O_APPEND | O_CREAT, (file) => file.appendFile(text));
+export const appendOwnFile = (path: string, text: string): Promise<void> =>
+  withFile(path, O_WRONLY | O_APPEND | O_CREAT, (file) => file.appendFile(text));
 
 /** Atomic: a crash leaves the old file or the new one. */
 export async function replaceOwnFile(directory: string, name: string, text: string): Promise<void> {

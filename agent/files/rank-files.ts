@@ -46,12 +46,20 @@ const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
 const versionOf = ({ mtimeMs, ctimeMs, size }: Stats): string => `${mtimeMs}/${ctimeMs}/${size}`;
 
 /** RFC 3339, ms. */
-export const writtenAtOf = ({ writtenMs }: RankFile): string => new Date(Math.min(Math.max(0, writtenMs), lastMs)).toISOString();
+export const writtenAtOf = ({ writtenMs }: RankFile): string =>
+  new Date(Math.min(Math.max(0, writtenMs), lastMs)).toISOString();
 
 function rankFile(namespace: string, name: string, stats: Stats): RankFile | undefined {
   const { workload, rank } = fileName.exec(name)?.groups ?? {};
   if (workload === undefined || !stats.isFile()) return undefined;
-  return { key: `${namespace}/${name}`, namespace, workload, rank: Number(rank), version: versionOf(stats), writtenMs: stats.mtimeMs };
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    workload,
+    rank: Number(rank),
+    version: versionOf(stats),
+    writtenMs: stats.mtimeMs,
+  };
 }
 
 const newest = (files: readonly RankFile[], count: number): readonly RankFile[] =>
@@ -59,7 +67,12 @@ const newest = (files: readonly RankFile[], count: number): readonly RankFile[] 
 
 async function listNamespace(hostRoot: string, directory: string, namespace: string): Promise<RankListing> {
   const isRankFile = (name: string): boolean => fileName.test(name);
-  const { entries, more, others } = await listHostDirectory(hostRoot, `${directory}/${namespace}`, most.names, isRankFile);
+  const { entries, more, others } = await listHostDirectory(
+    hostRoot,
+    `${directory}/${namespace}`,
+    most.names,
+    isRankFile,
+  );
   const found = entries.map(({ name, stats }) => rankFile(namespace, name, stats)).filter((file) => file !== undefined);
   const files = newest(found, most.files);
   return { files, ignored: others + entries.length - files.length + Number(more) };
@@ -71,7 +84,10 @@ async function nothingYet(hostRoot: string, directory: string): Promise<HostList
   await listHostDirectory(hostRoot, above, 0).catch((error: unknown) => {
     const advice = `mount ${above} of the node at ${join(hostRoot, above)}`;
     if (!(error instanceof KcoverError) || error.code !== 'not-found') throw error;
-    throw new KcoverError('refused', `${join(hostRoot, above)} is not there: ${advice}`, { remedy: advice, cause: error });
+    throw new KcoverError('refused', `${join(hostRoot, above)} is not there: ${advice}`, {
+      remedy: advice,
+      cause: error,
+    });
   });
   return { entries: [], more: false, others: 0 };
 }
@@ -80,16 +96,20 @@ async function nothingYet(hostRoot: string, directory: string): Promise<HostList
 export async function listRankFiles(hostRoot: string, directory: string): Promise<RankListing> {
   // Names that are no valid namespace do not use up the limit.
   const isNamespace = (name: string): boolean => namespaceName.test(name);
-  const { entries, more, others } = await listHostDirectory(hostRoot, directory, most.namespaces, isNamespace).catch((error: unknown) => {
-    if (error instanceof KcoverError && error.code === 'not-found') return nothingYet(hostRoot, directory);
-    throw error;
-  });
+  const { entries, more, others } = await listHostDirectory(hostRoot, directory, most.namespaces, isNamespace).catch(
+    (error: unknown) => {
+      if (error instanceof KcoverError && error.code === 'not-found') return nothingYet(hostRoot, directory);
+      throw error;
+    },
+  );
   let files: readonly RankFile[] = [];
   let seen = 0;
   let ignored = others + Number(more);
   for (const { name, stats } of entries) {
     // A directory that cannot be read, or is gone, does not hide others.
-    const found = stats.isDirectory() ? await listNamespace(hostRoot, directory, name).catch(() => undefined) : undefined;
+    const found = stats.isDirectory()
+      ? await listNamespace(hostRoot, directory, name).catch(() => undefined)
+      : undefined;
     seen += found?.files.length ?? 0;
     ignored += found?.ignored ?? 1;
     // Keeps at most twice the limit, and sorts only when that is reached.
@@ -101,7 +121,12 @@ export async function listRankFiles(hostRoot: string, directory: string): Promis
 }
 
 /** Its text, up to so many bytes. `changed`: it was written in the meantime. Throws `refused` or `not-found`. */
-export async function readRankFile(hostRoot: string, directory: string, file: RankFile, bytes: number): Promise<RankFileText | 'changed'> {
+export async function readRankFile(
+  hostRoot: string,
+  directory: string,
+  file: RankFile,
+  bytes: number,
+): Promise<RankFileText | 'changed'> {
   const opened = await openHostFile(hostRoot, `${directory}/${file.key}`);
   try {
     const before = await opened.stat();
@@ -114,7 +139,11 @@ export async function readRankFile(hostRoot: string, directory: string, file: Ra
 }
 
 /** Reads the files one after the other until `signal`: the disk gets no second call while one hangs. */
-export async function inTurn<T>(files: readonly RankFile[], signal: AbortSignal, read: (file: RankFile) => Promise<T | undefined>): Promise<readonly T[]> {
+export async function inTurn<T>(
+  files: readonly RankFile[],
+  signal: AbortSignal,
+  read: (file: RankFile) => Promise<T | undefined>,
+): Promise<readonly T[]> {
   const found: T[] = [];
   for (const file of files) {
     if (signal.aborted) break;

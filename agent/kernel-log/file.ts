@@ -26,7 +26,8 @@ export async function readFileLines(file: FileHandle, path: string, begin: Begin
     const lines: LogLine[] = [];
     let from = 0;
     const take = (end: number): void => {
-      if (!skipping) lines.push({ raw: bytes.toString('utf8', from, Math.min(end, from + lineMost)), sequence: next + from });
+      if (!skipping)
+        lines.push({ raw: bytes.toString('utf8', from, Math.min(end, from + lineMost)), sequence: next + from });
       from = end + 1;
     };
     for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, from)) {

@@ -56,7 +56,11 @@ export function followKernelLog(options: KernelLogOptions): RunningDetector {
       saved = text;
       saveFailed = false;
     } catch (error) {
-      if (!saveFailed) log.warn({ err: error }, 'cannot store the position in the kernel log; after a restart of the agent lines may be reported again');
+      if (!saveFailed)
+        log.warn(
+          { err: error },
+          'cannot store the position in the kernel log; after a restart of the agent lines may be reported again',
+        );
       saveFailed = true;
     }
   }

@@ -31,4 +31,5 @@ export async function loadPosition(directory: string): Promise<Position | 'absen
 }
 
 /** Replaces the file as a whole. */
-export const savePosition = (directory: string, position: Position): Promise<void> => replaceOwnFile(directory, name, JSON.stringify(position));
+export const savePosition = (directory: string, position: Position): Promise<void> =>
+  replaceOwnFile(directory, name, JSON.stringify(position));

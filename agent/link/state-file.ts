@@ -21,7 +21,8 @@ export interface LinkState {
 const name = 'link.json';
 
 type Entry = Readonly<Record<string, unknown>>;
-const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isEntry = (value: unknown): value is Entry =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 64;
 const isMs = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
@@ -33,7 +34,11 @@ const isPort = (value: unknown): value is LinkPort =>
   (value['pci'] === undefined || isText(value['pci']));
 
 const isFall = (value: unknown): value is PortFall =>
-  isEntry(value) && isText(value['since']) && isMs(value['sinceMs']) && isMs(value['seenMs']) && typeof value['reported'] === 'boolean';
+  isEntry(value) &&
+  isText(value['since']) &&
+  isMs(value['sinceMs']) &&
+  isMs(value['seenMs']) &&
+  typeof value['reported'] === 'boolean';
 
 const isHistory = (value: unknown): value is PortHistory =>
   isEntry(value) &&
@@ -42,7 +47,8 @@ const isHistory = (value: unknown): value is PortHistory =>
   (value['fall'] === undefined || isFall(value['fall'])) &&
   (value['flappingMs'] === undefined || isMs(value['flappingMs']));
 
-const isKnownPort = (value: unknown): value is KnownPort => isEntry(value) && isPort(value['port']) && isHistory(value['history']);
+const isKnownPort = (value: unknown): value is KnownPort =>
+  isEntry(value) && isPort(value['port']) && isHistory(value['history']);
 
 const isState = (value: unknown): value is LinkState =>
   isEntry(value) && isText(value['bootId']) && Array.isArray(value['ports']) && value['ports'].every(isKnownPort);
@@ -75,7 +81,11 @@ export function linkStateWriter(directory: string, log: Logger): (state: LinkSta
       saved = text;
       failed = false;
     } catch (error) {
-      if (!failed) log.warn({ err: error }, 'cannot store the state of RDMA links; after a restart of the agent a fall may be missed');
+      if (!failed)
+        log.warn(
+          { err: error },
+          'cannot store the state of RDMA links; after a restart of the agent a fall may be missed',
+        );
       failed = true;
     }
   };

@@ -38,13 +38,17 @@ async function listDevices(hostRoot: string, wanted: (device: string) => boolean
   const isDevice = (name: string): boolean => /^[\w.-]{1,64}$/.test(name) && wanted(name);
   try {
     const { entries, more } = await listHostDirectory(hostRoot, linksDirectory, most.devices, isDevice);
-    if (more) throw unusable(join(hostRoot, linksDirectory), `it has more than ${most.devices} devices that the settings name`);
+    if (more)
+      throw unusable(join(hostRoot, linksDirectory), `it has more than ${most.devices} devices that the settings name`);
     return entries.map(({ name }) => name);
   } catch (error) {
     if (!isNotFound(error)) throw error;
     // Without its driver a node has no such directory, but other classes.
-    const { entries, others } = await listHostDirectory(hostRoot, classDirectory, 1, (name) => linksDirectory.endsWith(`/${name}`));
-    if (entries.length > 0 || others === 0) throw unusable(join(hostRoot, classDirectory), 'it cannot be read: mount /sys of the node there');
+    const { entries, others } = await listHostDirectory(hostRoot, classDirectory, 1, (name) =>
+      linksDirectory.endsWith(`/${name}`),
+    );
+    if (entries.length > 0 || others === 0)
+      throw unusable(join(hostRoot, classDirectory), 'it cannot be read: mount /sys of the node there');
     return [];
   }
 }
@@ -61,12 +65,17 @@ async function readPort(hostRoot: string, device: string, directory: string, por
   const state = await readValue(hostRoot, `${at}/state`, parseState);
   const found = { device, port, layer, pci: pciOf(directory) };
   if (isActive(state)) return { port: found, state: { kind: 'active' } };
-  return { port: found, state: { kind: 'inactive', state, physState: await readValue(hostRoot, `${at}/phys_state`, parsePhysState) } };
+  return {
+    port: found,
+    state: { kind: 'inactive', state, physState: await readValue(hostRoot, `${at}/phys_state`, parsePhysState) },
+  };
 }
 
 async function readDevice(hostRoot: string, device: string): Promise<readonly PortReading[]> {
   const directory = await readHostLink(hostRoot, `${linksDirectory}/${device}`, devicesDirectory);
-  const { entries, more } = await listHostDirectory(hostRoot, `${directory}/ports`, most.ports, (name) => /^[1-9]\d{0,2}$/.test(name));
+  const { entries, more } = await listHostDirectory(hostRoot, `${directory}/ports`, most.ports, (name) =>
+    /^[1-9]\d{0,2}$/.test(name),
+  );
   if (more) throw unusable(join(hostRoot, directory), `it has more than ${most.ports} ports`);
   const ports: PortReading[] = [];
   for (const { name } of entries) ports.push(await readPort(hostRoot, device, directory, Number(name)));
@@ -78,7 +87,11 @@ const isGone = (hostRoot: string, device: string): Promise<boolean> =>
   readHostLink(hostRoot, `${linksDirectory}/${device}`, devicesDirectory).then(() => false, isNotFound);
 
 /** One file after the other: where one read hangs, another would too. `known` devices are looked for even where they are not listed. */
-export async function readLinks(hostRoot: string, wanted: (device: string) => boolean, known: Iterable<string>): Promise<LinkReading> {
+export async function readLinks(
+  hostRoot: string,
+  wanted: (device: string) => boolean,
+  known: Iterable<string>,
+): Promise<LinkReading> {
   const devices = await listDevices(hostRoot, wanted);
   const ports: PortReading[] = [];
   const problems: string[] = [];

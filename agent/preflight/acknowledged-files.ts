@@ -21,7 +21,9 @@ const name = 'preflight.json';
 function versionsIn(text: string): readonly (readonly [string, string])[] {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, version]: [string, unknown]) => (typeof version === 'string' ? [[key, version] as const] : []));
+  return Object.entries(value).flatMap(([key, version]: [string, unknown]) =>
+    typeof version === 'string' ? [[key, version] as const] : [],
+  );
 }
 
 /** Empty when there is no such file, or it cannot be used. */

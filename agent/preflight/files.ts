@@ -14,20 +14,29 @@ export interface ReportFiles {
   read(file: RankFile): Promise<PreflightFile | 'changed'>;
 }
 
-type Content = Pick<Extract<PreflightFile, { report: unknown }>, 'report'> | Pick<Extract<PreflightFile, { problem: unknown }>, 'problem'>;
+type Content =
+  | Pick<Extract<PreflightFile, { report: unknown }>, 'report'>
+  | Pick<Extract<PreflightFile, { problem: unknown }>, 'problem'>;
 
-const tooLarge: Content = { problem: { field: 'too-large', because: `it has more than ${preflightLimits.fileBytes} bytes` } };
+const tooLarge: Content = {
+  problem: { field: 'too-large', because: `it has more than ${preflightLimits.fileBytes} bytes` },
+};
 
 function contentOf(text: string | undefined): Content {
   if (text === undefined) return tooLarge;
   const read = readReport(text, reportProfiles.live);
-  return read.kind === 'report' ? { report: read.report } : { problem: { field: read.field, because: oneLine(read.because, preflightLimits.because) } };
+  return read.kind === 'report'
+    ? { report: read.report }
+    : { problem: { field: read.field, because: oneLine(read.because, preflightLimits.because) } };
 }
 
 /** A file that is skipped, because the agent ended each time it read it. */
 export const skippedFile = (file: RankFile): PreflightFile => ({
   ...placeOf(file),
-  problem: { field: 'parse', because: 'not read: the agent of the node ended twice while it read this file; write it again' },
+  problem: {
+    field: 'parse',
+    because: 'not read: the agent of the node ended twice while it read this file; write it again',
+  },
 });
 
 const placeOf = (file: RankFile): Pick<PreflightFile, 'namespace' | 'workload' | 'rank' | 'writtenAt'> => {

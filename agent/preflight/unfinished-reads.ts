@@ -27,16 +27,26 @@ interface UnfinishedRead {
 }
 
 const isNote = (value: unknown): value is UnfinishedRead =>
-  typeof value === 'object' && value !== null && 'version' in value && typeof value.version === 'string' && 'ends' in value && Number.isInteger(value.ends);
+  typeof value === 'object' &&
+  value !== null &&
+  'version' in value &&
+  typeof value.version === 'string' &&
+  'ends' in value &&
+  Number.isInteger(value.ends);
 
 function notesIn(text: string): readonly (readonly [string, UnfinishedRead])[] {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, note]: [string, unknown]) => (isNote(note) ? [[key, note] as const] : []));
+  return Object.entries(value).flatMap(([key, note]: [string, unknown]) =>
+    isNote(note) ? [[key, note] as const] : [],
+  );
 }
 
 /** Starts empty when there is no such file, or it cannot be used. `unwritable` is called for each note that cannot be written. */
-export async function loadUnfinishedReads(directory: string, unwritable: (error: unknown) => void): Promise<UnfinishedReads> {
+export async function loadUnfinishedReads(
+  directory: string,
+  unwritable: (error: unknown) => void,
+): Promise<UnfinishedReads> {
   const ended = new Map(
     await readOwnFile(join(directory, name))
       .then(notesIn)

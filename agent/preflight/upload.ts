@@ -69,13 +69,19 @@ export function createUpload({ connection, node, acknowledged, waiting, log, sig
   function retryLater({ file }: LoadedReport, { reason, because }: Failure): void {
     if (waiting.again(file) > 1) return;
     count(reason);
-    log.error({ file: file.key, because }, 'the controller cannot read a request with this preflight report; it is sent again from time to time');
+    log.error(
+      { file: file.key, because },
+      'the controller cannot read a request with this preflight report; it is sent again from time to time',
+    );
   }
 
   async function send(reports: readonly LoadedReport[]): Promise<Failure | undefined> {
     const [first] = reports;
     if (first === undefined) return undefined;
-    const answer = await connection.postPreflight({ schema: 1, node, sentAt: new Date().toISOString(), files: reports.map(({ content }) => content) }, signal);
+    const answer = await connection.postPreflight(
+      { schema: 1, node, sentAt: new Date().toISOString(), files: reports.map(({ content }) => content) },
+      signal,
+    );
     if (answer.kind === 'answered') {
       reports.forEach((report, at) => settle(report, answer.files[at] ?? { answer: 'wait' }));
       return undefined;

@@ -53,7 +53,15 @@ interface UploaderState {
 const isSettled = ({ writtenMs }: RankFile): boolean => Math.abs(Date.now() - writtenMs) >= settleMs;
 
 /** Starts at once and never throws: waits for what is not available yet. */
-export function startPreflightUploader({ files, connection, node, log, stateDirectory, everyMs, chance }: PreflightUploaderOptions): PreflightUploader {
+export function startPreflightUploader({
+  files,
+  connection,
+  node,
+  log,
+  stateDirectory,
+  everyMs,
+  chance,
+}: PreflightUploaderOptions): PreflightUploader {
   const poller = createFilePoller({ what: 'preflight reports', everyMs, log, chance });
   const { signal, fromDisk, warn } = poller;
   const waiting = createWaiting();
@@ -62,7 +70,11 @@ export function startPreflightUploader({ files, connection, node, log, stateDire
 
   async function read(file: RankFile, unfinished: UnfinishedReads): Promise<LoadedReport | undefined> {
     if (unfinished.endedAgent(file)) {
-      warn('passed over', { file: file.key }, 'a preflight report is skipped: the agent ended twice while it read this file');
+      warn(
+        'passed over',
+        { file: file.key },
+        'a preflight report is skipped: the agent ended twice while it read this file',
+      );
       return { file, content: skippedFile(file) };
     }
     try {
@@ -70,19 +82,30 @@ export function startPreflightUploader({ files, connection, node, log, stateDire
       return content === 'changed' ? undefined : { file, content };
     } catch (error) {
       waiting.again(file);
-      warn('unreadable', { file: file.key, because: becauseOf(error) }, 'a preflight report cannot be read; it is tried again');
+      warn(
+        'unreadable',
+        { file: file.key, because: becauseOf(error) },
+        'a preflight report cannot be read; it is tried again',
+      );
       return undefined;
     }
   }
 
   async function save(acknowledged: AcknowledgedFiles): Promise<void> {
     await fromDisk(acknowledged.save()).catch((error: unknown) =>
-      warn('unsaved', { because: reasonOf(error), stateDirectory }, 'cannot store which preflight reports are answered; they are sent again after a restart'),
+      warn(
+        'unsaved',
+        { because: reasonOf(error), stateDirectory },
+        'cannot store which preflight reports are answered; they are sent again after a restart',
+      ),
     );
   }
 
   /** Sends the files in as many requests as needed. */
-  async function send(due: readonly RankFile[], { acknowledged, unfinished, upload }: UploaderState): Promise<Failure | undefined> {
+  async function send(
+    due: readonly RankFile[],
+    { acknowledged, unfinished, upload }: UploaderState,
+  ): Promise<Failure | undefined> {
     for (let from = 0; from < due.length && !signal.aborted; from += perRequest) {
       const reports = await inTurn(due.slice(from, from + perRequest), signal, (file) => read(file, unfinished));
       if (reports.length === 0) continue;
@@ -101,7 +124,9 @@ export function startPreflightUploader({ files, connection, node, log, stateDire
         { because: reasonOf(error), stateDirectory },
         'cannot record on disk which preflight report is being read; one that ends the agent will end it again',
       );
-    const [acknowledged, unfinished] = await fromDisk(Promise.all([loadAcknowledgedFiles(stateDirectory), loadUnfinishedReads(stateDirectory, unwritable)]));
+    const [acknowledged, unfinished] = await fromDisk(
+      Promise.all([loadAcknowledgedFiles(stateDirectory), loadUnfinishedReads(stateDirectory, unwritable)]),
+    );
     return { acknowledged, unfinished, upload: createUpload({ connection, node, acknowledged, waiting, log, signal }) };
   }
 

@@ -4,7 +4,9 @@ import { progressDirectory, type ProgressFile, progressFileBytes } from '../../c
 import { readProgress, type ReadProgress } from '../../faults/progress/progress-file.ts';
 import { listRankFiles, type RankFile, type RankListing, readRankFile, writtenAtOf } from '../files/rank-files.ts';
 
-export type ProgressContent = { readonly kind: 'file'; readonly file: ProgressFile } | Extract<ReadProgress, { kind: 'unusable' }>;
+export type ProgressContent =
+  | { readonly kind: 'file'; readonly file: ProgressFile }
+  | Extract<ReadProgress, { kind: 'unusable' }>;
 
 /** Where the files are found and read. */
 export interface TrainerFiles {
@@ -14,7 +16,11 @@ export interface TrainerFiles {
   read(file: RankFile): Promise<ProgressContent | 'changed'>;
 }
 
-const tooLarge: ProgressContent = { kind: 'unusable', what: 'content', because: `it has more than ${progressFileBytes} bytes` };
+const tooLarge: ProgressContent = {
+  kind: 'unusable',
+  what: 'content',
+  because: `it has more than ${progressFileBytes} bytes`,
+};
 
 async function readOne(hostRoot: string, file: RankFile): Promise<ProgressContent | 'changed'> {
   const read = await readRankFile(hostRoot, progressDirectory, file, progressFileBytes);

@@ -48,7 +48,14 @@ interface LoadedProgress {
 }
 
 /** Starts at once and never throws. */
-export function startProgressUploader({ files, connection, node, everyMs, log, chance }: ProgressUploaderOptions): ProgressUploader {
+export function startProgressUploader({
+  files,
+  connection,
+  node,
+  everyMs,
+  log,
+  chance,
+}: ProgressUploaderOptions): ProgressUploader {
   const poller = createFilePoller({ what: 'progress files', everyMs, log, chance });
   const { signal, fromDisk, warn } = poller;
   /** Versions that need not be sent, by key. */
@@ -74,7 +81,11 @@ export function startProgressUploader({ files, connection, node, everyMs, log, c
       if (content.kind === 'file') return { file, content: content.file };
       if (content.what !== 'json' || isSettled(file)) cannotUse(file, content.because);
     } catch (error) {
-      warn('unreadable', { file: file.key, because: becauseOf(error) }, 'a progress file cannot be read; it is tried again');
+      warn(
+        'unreadable',
+        { file: file.key, because: becauseOf(error) },
+        'a progress file cannot be read; it is tried again',
+      );
     }
     return undefined;
   }
@@ -82,12 +93,16 @@ export function startProgressUploader({ files, connection, node, everyMs, log, c
   const readAll = (some: readonly RankFile[]): Promise<readonly LoadedProgress[]> => inTurn(some, signal, read);
 
   async function post(loaded: readonly LoadedProgress[]): Promise<Failure | undefined> {
-    const answer = await connection.postProgress({ schema: 1, node, files: loaded.map(({ content }) => content) }, signal);
+    const answer = await connection.postProgress(
+      { schema: 1, node, files: loaded.map(({ content }) => content) },
+      signal,
+    );
     if (answer.kind === 'rejected') return isolateRejected(loaded, answer);
     if (answer.kind !== 'accepted') return answer;
     poller.succeeded();
     count = { ...count, sent: count.sent + loaded.length };
-    for (const [at, { file }] of loaded.entries()) if (answer.counted[at] === true || !isYoung(file)) done.set(file.key, file.version);
+    for (const [at, { file }] of loaded.entries())
+      if (answer.counted[at] === true || !isYoung(file)) done.set(file.key, file.version);
     return undefined;
   }
 
@@ -115,7 +130,8 @@ export function startProgressUploader({ files, connection, node, everyMs, log, c
   /** Forgets files that are gone; and all sent files when another controller may answer now. */
   function forget(there: readonly RankFile[]): void {
     const keys = new Set(there.map(({ key }) => key));
-    for (const versions of [done, unusable]) for (const key of versions.keys()) if (!keys.has(key)) versions.delete(key);
+    for (const versions of [done, unusable])
+      for (const key of versions.keys()) if (!keys.has(key)) versions.delete(key);
     if (connection.opened() === knownConnections) return;
     knownConnections = connection.opened();
     done.clear();

@@ -22,13 +22,15 @@ export interface JournalContents {
 }
 
 const name = 'spool.jsonl';
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);
 
 /** Only kcover writes this file, so types are only checked as far as a half-written or damaged line could differ. */
 function isEntry(value: unknown): value is JournalEntry {
   if (!isObject(value)) return false;
-  if ('stream' in value) return typeof value['stream'] === 'string' && isNumber(value['nextSeq']) && isNumber(value['nextGap']);
+  if ('stream' in value)
+    return typeof value['stream'] === 'string' && isNumber(value['nextSeq']) && isNumber(value['nextGap']);
   if (isObject(value['report'])) return isNumber(value['report']['seq']) && isObject(value['report']['fault']);
   if (isObject(value['gap'])) return isNumber(value['number']) && typeof value['gap']['what'] === 'string';
   return isObject(value['forget']) && isNumber(value['forget']['seq']) && isNumber(value['forget']['gap']);
@@ -43,7 +45,8 @@ function parse(line: string): JournalEntry | undefined {
   }
 }
 
-export const encode = (entries: readonly JournalEntry[]): string => entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+export const encode = (entries: readonly JournalEntry[]): string =>
+  entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 
 /** Undefined when there is no file yet. Throws when it cannot be read. */
 export async function readJournal(directory: string): Promise<JournalContents | undefined> {
@@ -59,6 +62,7 @@ export async function readJournal(directory: string): Promise<JournalContents | 
   return { entries, broken: lines.length - entries.length + (tail === '' ? 0 : 1), bytes: Buffer.byteLength(text) };
 }
 
-export const appendJournal = (directory: string, text: string): Promise<void> => appendOwnFile(join(directory, name), text);
+export const appendJournal = (directory: string, text: string): Promise<void> =>
+  appendOwnFile(join(directory, name), text);
 
 export const replaceJournal = (directory: string, text: string): Promise<void> => replaceOwnFile(directory, name, text);

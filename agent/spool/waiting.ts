@@ -18,7 +18,8 @@ export interface KeptGap {
 const gapsMost = 50;
 
 const sizeOf = (report: Report): number => Buffer.byteLength(JSON.stringify(report));
-const add = (one: Gap['lost'], other: Gap['lost']): Gap['lost'] => (one === 'unknown' || other === 'unknown' ? 'unknown' : one + other);
+const add = (one: Gap['lost'], other: Gap['lost']): Gap['lost'] =>
+  one === 'unknown' || other === 'unknown' ? 'unknown' : one + other;
 
 export interface PendingReports {
   /** Stream of the file that it was restored from. */
@@ -88,9 +89,15 @@ function waitingFrom(start: SpoolStart): PendingReports {
     addGap(gap) {
       gapsNoted.set(gap.what, (gapsNoted.get(gap.what) ?? 0) + 1);
       // A gap in flight must not change; if there are too many, counting twice is accepted.
-      const same = gaps.findLast((one) => one.gap.what === gap.what && (one.number > shownGap || gaps.length >= gapsMost));
-      const entry = same ? { gap: { ...same.gap, lost: add(same.gap.lost, gap.lost) }, number: same.number } : { gap, number: nextGap++ };
-      gaps = [...gaps.filter((one) => one.number !== entry.number), entry].toSorted((one, other) => one.number - other.number);
+      const same = gaps.findLast(
+        (one) => one.gap.what === gap.what && (one.number > shownGap || gaps.length >= gapsMost),
+      );
+      const entry = same
+        ? { gap: { ...same.gap, lost: add(same.gap.lost, gap.lost) }, number: same.number }
+        : { gap, number: nextGap++ };
+      gaps = [...gaps.filter((one) => one.number !== entry.number), entry].toSorted(
+        (one, other) => one.number - other.number,
+      );
       return entry;
     },
     first(limit) {
@@ -126,7 +133,8 @@ function waitingFrom(start: SpoolStart): PendingReports {
   };
 }
 
-export const emptyWaiting = (): PendingReports => waitingFrom({ stream: undefined, nextSeq: 1, nextGap: 1, kept: [], gaps: [] });
+export const emptyWaiting = (): PendingReports =>
+  waitingFrom({ stream: undefined, nextSeq: 1, nextGap: 1, kept: [], gaps: [] });
 
 /** Restores the state from all entries of a journal. */
 export function restore(entries: readonly JournalEntry[]): PendingReports {

@@ -10,7 +10,11 @@ function backOff(failures: number, chance: number, longest: number): number {
 }
 
 /** How long to wait after this failure, the n-th in a row: at least as long as the controller asked. */
-export function waitAfter({ reason, retryAfterMs = 0 }: Pick<Failure, 'reason' | 'retryAfterMs'>, failures: number, chance: number): number {
+export function waitAfter(
+  { reason, retryAfterMs = 0 }: Pick<Failure, 'reason' | 'retryAfterMs'>,
+  failures: number,
+  chance: number,
+): number {
   const seeking = reason === 'unreachable' || reason === 'not-leading';
   const wait = backOff(failures, chance, longestWait[seeking ? 'seeking' : 'refused']);
   // Jitter, so that agents that were rejected together do not retry together.

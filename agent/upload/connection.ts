@@ -58,11 +58,14 @@ function parsed(text: string): Body {
   }
 }
 
-const isRejection = (value: unknown): value is Rejection => typeof value === 'string' && Object.hasOwn(rejections, value);
+const isRejection = (value: unknown): value is Rejection =>
+  typeof value === 'string' && Object.hasOwn(rejections, value);
 
-const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-const acceptedOf = ({ accepted }: Body): BatchAnswer | undefined => (isCount(accepted) ? { kind: 'accepted', accepted } : undefined);
+const acceptedOf = ({ accepted }: Body): BatchAnswer | undefined =>
+  isCount(accepted) ? { kind: 'accepted', accepted } : undefined;
 
 function countedOf({ counted }: Body, count: number): ProgressAccepted | undefined {
   if (!Array.isArray(counted) || counted.length !== count) return undefined;
@@ -74,7 +77,8 @@ const answers = ['accepted', 'wait', 'refused'] as const satisfies readonly Pref
 function fileAnswer(value: unknown): PreflightFileAnswer | undefined {
   if (typeof value !== 'object' || value === null || !('answer' in value)) return undefined;
   const answer = answers.find((known) => known === value.answer);
-  const because = 'because' in value && typeof value.because === 'string' ? { because: oneLine(value.because, 200) } : {};
+  const because =
+    'because' in value && typeof value.because === 'string' ? { because: oneLine(value.because, 200) } : {};
   return answer && { answer, ...because };
 }
 
@@ -94,7 +98,8 @@ function retryAfterOf(header: string | null): number | undefined {
 }
 
 function failureOf(status: number, text: string, retryAfter: string | null): Failure {
-  const kind = status === 400 || status === 413 ? 'rejected' : status === 401 || status === 403 ? 'denied' : 'unavailable';
+  const kind =
+    status === 400 || status === 413 ? 'rejected' : status === 401 || status === 403 ? 'denied' : 'unavailable';
   const { error } = parsed(text);
   const retryAfterMs = retryAfterOf(retryAfter);
   return {
@@ -105,7 +110,10 @@ function failureOf(status: number, text: string, retryAfter: string | null): Fai
   };
 }
 
-export function connectController({ url, caFile, tokenFile }: AgentSettings['controller'], version: string): ControllerConnection {
+export function connectController(
+  { url, caFile, tokenFile }: AgentSettings['controller'],
+  version: string,
+): ControllerConnection {
   let current: { readonly ca: string; readonly agent: Agent } | undefined;
   let opened = 0;
 
@@ -115,7 +123,12 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
     void drop();
     // Another connection is opened only while the first is busy, so that files do not delay faults.
     // Kept for longer than the time between heartbeats: a TLS handshake per node and heartbeat would be most of the controller's work.
-    const agent = new Agent({ connect: { ca, timeout: timeoutMs }, connections: 3, keepAliveTimeout: 60_000, maxResponseSize: answerMost });
+    const agent = new Agent({
+      connect: { ca, timeout: timeoutMs },
+      connections: 3,
+      keepAliveTimeout: 60_000,
+      maxResponseSize: answerMost,
+    });
     agent.on('connect', () => (opened += 1));
     current = { ca, agent };
     return agent;
@@ -127,12 +140,21 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
     await agent?.destroy();
   }
 
-  async function send<Accepted>(path: string, body: unknown, signal: AbortSignal, parse: (answer: Body) => Accepted | undefined): Promise<Accepted | Failure> {
+  async function send<Accepted>(
+    path: string,
+    body: unknown,
+    signal: AbortSignal,
+    parse: (answer: Body) => Accepted | undefined,
+  ): Promise<Accepted | Failure> {
     try {
       const [ca, token] = await Promise.all([readFile(caFile, 'utf8'), readFile(tokenFile, 'utf8')]);
       const response = await fetch(new URL(path, url), {
         method: 'POST',
-        headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json', 'user-agent': `kcover-agent/${version}` },
+        headers: {
+          authorization: `Bearer ${token.trim()}`,
+          'content-type': 'application/json',
+          'user-agent': `kcover-agent/${version}`,
+        },
         body: JSON.stringify(body),
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
@@ -155,8 +177,10 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
 
   return {
     post: (batch, signal) => send(reportPath, batch, signal, acceptedOf),
-    postPreflight: (files, signal) => send(preflightPath, files, signal, (answer) => answersOf(answer, files.files.length)),
-    postProgress: (files, signal) => send(progressPath, files, signal, (answer) => countedOf(answer, files.files.length)),
+    postPreflight: (files, signal) =>
+      send(preflightPath, files, signal, (answer) => answersOf(answer, files.files.length)),
+    postProgress: (files, signal) =>
+      send(progressPath, files, signal, (answer) => countedOf(answer, files.files.length)),
     opened: () => opened,
     close: drop,
   };

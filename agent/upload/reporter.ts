@@ -57,7 +57,10 @@ function divide({ reports, gaps }: BatchPart): readonly BatchPart[] {
       { reports: [], gaps },
     ];
   if (reports.length + gaps.length < 2) return [{ reports, gaps }];
-  return [...halves(reports).map((some) => ({ reports: some, gaps: [] })), ...halves(gaps).map((some) => ({ reports: [], gaps: some }))];
+  return [
+    ...halves(reports).map((some) => ({ reports: some, gaps: [] })),
+    ...halves(gaps).map((some) => ({ reports: [], gaps: some })),
+  ];
 }
 
 function halves<T>(all: readonly T[]): readonly (readonly T[])[] {
@@ -78,9 +81,17 @@ export function startReporter(options: ReporterOptions): FaultReporter {
 
   async function post(part: BatchPart, stream: string): Promise<BatchAnswer> {
     const bootId = await options.bootId().catch(() => '');
-    const batch: ReportBatch = { schema: 1, node, bootId, stream, reports: part.reports, gaps: part.gaps.map(({ gap }) => gap) };
+    const batch: ReportBatch = {
+      schema: 1,
+      node,
+      bootId,
+      stream,
+      reports: part.reports,
+      gaps: part.gaps.map(({ gap }) => gap),
+    };
     const answer = await connection.post(batch, stopping.signal);
-    if (answer.kind !== 'accepted' && !stopping.signal.aborted) refused.set(answer.reason, (refused.get(answer.reason) ?? 0) + 1);
+    if (answer.kind !== 'accepted' && !stopping.signal.aborted)
+      refused.set(answer.reason, (refused.get(answer.reason) ?? 0) + 1);
     return answer;
   }
 
@@ -124,7 +135,11 @@ export function startReporter(options: ReporterOptions): FaultReporter {
     if (seq > 0 || part.gaps.length > 0) await spool.forget({ seq, gap: lastGapOf(part) });
     const first = reports[0]?.seq ?? 0;
     return seq < first
-      ? { kind: 'unavailable', reason: 'unknown', because: `the controller accepted nothing: up to ${accepted} of ${first} to ${last}` }
+      ? {
+          kind: 'unavailable',
+          reason: 'unknown',
+          because: `the controller accepted nothing: up to ${accepted} of ${first} to ${last}`,
+        }
       : undefined;
   }
 
@@ -141,7 +156,10 @@ export function startReporter(options: ReporterOptions): FaultReporter {
     remindedAt = now;
     const { waiting } = spool.status();
     if (failure.kind === 'denied')
-      log.error({ because: failure.because, waiting }, 'the controller does not authorise this agent; check its ServiceAccount, audience and node');
+      log.error(
+        { because: failure.because, waiting },
+        'the controller does not authorise this agent; check its ServiceAccount, audience and node',
+      );
     else log.warn({ because: failure.because, waiting }, 'reports do not reach the controller; they are kept');
   }
 

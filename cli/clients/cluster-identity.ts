@@ -37,9 +37,12 @@ export async function recordedUid(client: Client): Promise<string | undefined> {
     );
     const payloads = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
     const [input]: unknown[] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
-    return typeof input === 'object' && input !== null && 'clusterUid' in input && typeof input.clusterUid === 'string' ? input.clusterUid : undefined;
+    return typeof input === 'object' && input !== null && 'clusterUid' in input && typeof input.clusterUid === 'string'
+      ? input.clusterUid
+      : undefined;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError || (error instanceof Error && 'code' in error && error.code === 5)) return undefined;
+    if (error instanceof WorkflowNotFoundError || (error instanceof Error && 'code' in error && error.code === 5))
+      return undefined;
     throw temporalError(error, 'read which cluster Temporal serves');
   }
 }

@@ -10,9 +10,19 @@ import { statusOf, sendUpdateWithStart } from './workflows.ts';
 const timeoutMs = 3000;
 
 /** Sends an update to the workflow `cluster`, and starts the workflow if it does not run, for example because it was terminated. */
-export async function sendClusterUpdate<Result>(session: Session, taskQueue: string, update: string, request: OperatorRequest): Promise<Result> {
+export async function sendClusterUpdate<Result>(
+  session: Session,
+  taskQueue: string,
+  update: string,
+  request: OperatorRequest,
+): Promise<Result> {
   const client = await session.temporal();
-  return sendUpdateWithStart<Result>(client, clusterStart((await recordedUid(client)) ?? (await readUid(session)), taskQueue), update, request);
+  return sendUpdateWithStart<Result>(
+    client,
+    clusterStart((await recordedUid(client)) ?? (await readUid(session)), taskQueue),
+    update,
+    request,
+  );
 }
 
 /** Needed only when the workflow has never run in this Temporal namespace, or Temporal's database was lost. */

@@ -7,7 +7,8 @@ import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
 
 /** A complete command line: `kcover start pytorchjob/llm -n train`. */
-export const commandFor = (command: string, job: JobRef): string => `kcover ${command} ${jobTitle(job)} -n ${job.namespace}`;
+export const commandFor = (command: string, job: JobRef): string =>
+  `kcover ${command} ${jobTitle(job)} -n ${job.namespace}`;
 
 /** Converts `not-found` of the workflow to an error about the job; returns any other error unchanged. */
 export function notWatched(error: unknown, job: JobRef): unknown {
@@ -19,13 +20,22 @@ export function notWatched(error: unknown, job: JobRef): unknown {
 }
 
 /** Sends an update to the job's workflow. `refused` completes the error message "JOB is not ...". */
-export async function sendJobUpdate<Result>(client: Client, job: JobRef, update: string, request: OperatorRequest, refused: string): Promise<Result> {
+export async function sendJobUpdate<Result>(
+  client: Client,
+  job: JobRef,
+  update: string,
+  request: OperatorRequest,
+  refused: string,
+): Promise<Result> {
   const { sendUpdate } = await import('./workflows.ts');
   try {
     return await sendUpdate<Result>(client, jobWorkflowId(job), update, request);
   } catch (error) {
     if (error instanceof KcoverError && error.code === 'refused')
-      throw new KcoverError('refused', error.because, { what: `${jobTitle(job)} is not ${refused}`, remedy: commandFor('status', job) });
+      throw new KcoverError('refused', error.because, {
+        what: `${jobTitle(job)} is not ${refused}`,
+        remedy: commandFor('status', job),
+      });
     throw notWatched(error, job);
   }
 }

@@ -17,8 +17,11 @@ export function openKube({ kubeconfig, inCluster }: KubeSource): Kube {
   } catch (error) {
     if (error instanceof KcoverError) throw error;
     const because = error instanceof Error ? error.message : String(error);
-    throw new KcoverError('usage', `the kubeconfig cannot be read: ${because}`, { remedy: 'name another file with --kubeconfig or KUBECONFIG' });
+    throw new KcoverError('usage', `the kubeconfig cannot be read: ${because}`, {
+      remedy: 'name another file with --kubeconfig or KUBECONFIG',
+    });
   }
 }
 
-export const currentNamespace = (kube: Kube): string => kube.config.getContextObject(kube.config.getCurrentContext())?.namespace ?? 'default';
+export const currentNamespace = (kube: Kube): string =>
+  kube.config.getContextObject(kube.config.getCurrentContext())?.namespace ?? 'default';

@@ -19,7 +19,11 @@ export function openSession(environment: CliEnvironment, kubeconfig: string | un
   return {
     kube: () => (kube ??= import('./kubernetes.ts').then(({ openKube }) => openKube({ kubeconfig, inCluster: false }))),
     temporal: async () =>
-      (await (temporal ??= Promise.all([import('./temporal.ts'), target()]).then(([{ connectTemporal }, where]) => connectTemporal(where)))).client,
+      (
+        await (temporal ??= Promise.all([import('./temporal.ts'), target()]).then(([{ connectTemporal }, where]) =>
+          connectTemporal(where),
+        ))
+      ).client,
     target,
     close: async () => {
       // A connection that failed to open has already been reported.

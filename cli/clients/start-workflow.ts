@@ -15,7 +15,12 @@ export async function startWorkflow<Input>(client: Client, start: WorkflowStart<
 }
 
 /** Starts the workflow or finds it running, and sends an operator's request as a signal. */
-export async function signalWithStart<Input>(client: Client, start: WorkflowStart<Input>, signal: string, request: OperatorRequest): Promise<string> {
+export async function signalWithStart<Input>(
+  client: Client,
+  start: WorkflowStart<Input>,
+  signal: string,
+  request: OperatorRequest,
+): Promise<string> {
   const { workflowType, workflowId } = start;
   await askTemporal(client, `signal ${workflowId}`, () =>
     client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [request] }),
@@ -24,7 +29,14 @@ export async function signalWithStart<Input>(client: Client, start: WorkflowStar
 }
 
 /** Start options of the SDK. */
-export function optionsOf<Input>({ workflowId, taskQueue, args, workflowIdReusePolicy, staticSummary, attributes }: WorkflowStart<Input>) {
+export function optionsOf<Input>({
+  workflowId,
+  taskQueue,
+  args,
+  workflowIdReusePolicy,
+  staticSummary,
+  attributes,
+}: WorkflowStart<Input>) {
   return {
     workflowId,
     taskQueue,

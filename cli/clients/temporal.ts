@@ -1,6 +1,13 @@
 /** The connection to Temporal, configured like Temporal's own tools: by environment variables such as TEMPORAL_ADDRESS, or by a profile. */
 
-import { Client, Connection, QueryNotRegisteredError, QueryRejectedError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  QueryNotRegisteredError,
+  QueryRejectedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { KcoverError } from '../../contract/errors.ts';
@@ -54,7 +61,10 @@ export async function connectTemporal({ address, namespace, options }: TemporalT
 /** Why there is no connection. */
 export function connectError(error: unknown, address: string): KcoverError {
   const words = wordsOf(error);
-  return new KcoverError(isRefusal(error, words) ? 'temporal.refused' : 'temporal.unreachable', `connect to ${address}: ${words}`);
+  return new KcoverError(
+    isRefusal(error, words) ? 'temporal.refused' : 'temporal.unreachable',
+    `connect to ${address}: ${words}`,
+  );
 }
 
 /** Makes a call with a deadline; throws errors of the catalogue. `doing` completes "cannot ...". */
@@ -68,13 +78,18 @@ export async function askTemporal<T>(client: Client, doing: string, call: () => 
 
 export function temporalError(error: unknown, doing: string): KcoverError {
   if (error instanceof KcoverError) return error;
-  if (error instanceof WorkflowNotFoundError) return new KcoverError('not-found', `${doing}: there is no such workflow`);
+  if (error instanceof WorkflowNotFoundError)
+    return new KcoverError('not-found', `${doing}: there is no such workflow`);
   if (error instanceof WorkflowUpdateFailedError) return new KcoverError('refused', wordsOf(error));
-  if (error instanceof QueryRejectedError || error instanceof QueryNotRegisteredError) return new KcoverError('not-found', `${doing}: it has no answer`);
+  if (error instanceof QueryRejectedError || error instanceof QueryNotRegisteredError)
+    return new KcoverError('not-found', `${doing}: it has no answer`);
   const words = wordsOf(error);
-  if (/search attribute/i.test(words)) return new KcoverError('temporal.attributes', `${doing}: ${words}`.slice(0, 300), { cause: error });
-  if (isRefusal(error, words)) return new KcoverError('temporal.refused', `${doing}: ${words}`.slice(0, 300), { cause: error });
-  if (grpcCode(error) === notFound) return new KcoverError('not-found', `${doing}: ${words}`.slice(0, 300), { cause: error });
+  if (/search attribute/i.test(words))
+    return new KcoverError('temporal.attributes', `${doing}: ${words}`.slice(0, 300), { cause: error });
+  if (isRefusal(error, words))
+    return new KcoverError('temporal.refused', `${doing}: ${words}`.slice(0, 300), { cause: error });
+  if (grpcCode(error) === notFound)
+    return new KcoverError('not-found', `${doing}: ${words}`.slice(0, 300), { cause: error });
   const late = /deadline|timeout|timed out|cancel/i.test(`${words} ${error instanceof Error ? error.name : ''}`);
   return late
     ? new KcoverError('temporal.unreachable', `${doing}: no answer in ${callTimeoutMs / 1000} s`, {

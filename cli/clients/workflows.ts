@@ -24,19 +24,40 @@ interface Statuses {
 }
 
 /** The answer of a workflow's `status` query. */
-export const statusOf = <Type extends keyof Statuses>(client: Client, _type: Type, workflowId: string): Promise<Statuses[Type]> =>
-  askTemporal(client, `ask ${workflowId} for its status`, () => client.workflow.getHandle(workflowId).query<Statuses[Type]>(statusQuery));
+export const statusOf = <Type extends keyof Statuses>(
+  client: Client,
+  _type: Type,
+  workflowId: string,
+): Promise<Statuses[Type]> =>
+  askTemporal(client, `ask ${workflowId} for its status`, () =>
+    client.workflow.getHandle(workflowId).query<Statuses[Type]>(statusQuery),
+  );
 
 /** Sends an update; a rejection is thrown as `refused`. Retries while the workflow has just started and is not ready for updates. */
-export const sendUpdate = <Result>(client: Client, workflowId: string, update: string, request: OperatorRequest): Promise<Result> =>
-  unlessTooEarly(client, workflowId, () => client.workflow.getHandle(workflowId).executeUpdate<Result, [OperatorRequest]>(update, { args: [request] }));
+export const sendUpdate = <Result>(
+  client: Client,
+  workflowId: string,
+  update: string,
+  request: OperatorRequest,
+): Promise<Result> =>
+  unlessTooEarly(client, workflowId, () =>
+    client.workflow.getHandle(workflowId).executeUpdate<Result, [OperatorRequest]>(update, { args: [request] }),
+  );
 
 /** Sends an update and starts the workflow if it does not run. */
-export const sendUpdateWithStart = <Result>(client: Client, start: WorkflowStart<unknown>, update: string, request: OperatorRequest): Promise<Result> =>
+export const sendUpdateWithStart = <Result>(
+  client: Client,
+  start: WorkflowStart<unknown>,
+  update: string,
+  request: OperatorRequest,
+): Promise<Result> =>
   unlessTooEarly(client, start.workflowId, () =>
     client.workflow.executeUpdateWithStart<Workflow, Result, [OperatorRequest]>(update, {
       args: [request],
-      startWorkflowOperation: new WithStartWorkflowOperation<Workflow>(start.workflowType, { ...optionsOf(start), workflowIdConflictPolicy: 'USE_EXISTING' }),
+      startWorkflowOperation: new WithStartWorkflowOperation<Workflow>(start.workflowType, {
+        ...optionsOf(start),
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      }),
     }),
   );
 
@@ -45,7 +66,8 @@ async function unlessTooEarly<Result>(client: Client, workflowId: string, ask: (
     try {
       return await askTemporal(client, `update ${workflowId}`, ask);
     } catch (error) {
-      const isEarly = error instanceof KcoverError && [notReady, notCounted].some((words) => error.because.includes(words));
+      const isEarly =
+        error instanceof KcoverError && [notReady, notCounted].some((words) => error.because.includes(words));
       if (tries === 10 || !isEarly) throw error;
       await sleep(300);
     }
@@ -61,7 +83,10 @@ export const listWorkflows = (client: Client, query: string): Promise<WorkflowEx
   });
 
 /** Value of a search attribute with a single value. */
-export function attribute(info: WorkflowExecutionInfo, name: Exclude<SearchAttribute, 'KcoverNode'>): string | undefined {
+export function attribute(
+  info: WorkflowExecutionInfo,
+  name: Exclude<SearchAttribute, 'KcoverNode'>,
+): string | undefined {
   return info.typedSearchAttributes.get(defineSearchAttributeKey(name, searchAttributes[name]));
 }
 

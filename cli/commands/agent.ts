@@ -4,7 +4,11 @@ import { readSettings } from '../settings/file.ts';
 export const agent: CommandEntry = {
   summary: 'Watch one node and report what it sees to the controller.',
   arguments: [],
-  options: [sharedOptions.config, sharedOptions.hostRoot, { flags: '--node <name>', describe: 'Name of the node; NODE_NAME or the host name otherwise' }],
+  options: [
+    sharedOptions.config,
+    sharedOptions.hostRoot,
+    { flags: '--node <name>', describe: 'Name of the node; NODE_NAME or the host name otherwise' },
+  ],
   examples: ['kcover agent', 'kcover agent --config agent.yaml --host-root /host'],
   exits: [],
   async run(typed, { environment }) {

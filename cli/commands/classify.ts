@@ -7,7 +7,10 @@ export const classify: CommandEntry = {
   summary: 'Say what kernel log lines mean; reads stdin when no line is given.',
   arguments: [{ name: '[lines...]', describe: 'Lines as /dev/kmsg, dmesg, journalctl or the driver writes them' }],
   options: [sharedOptions.output],
-  examples: ['kcover classify "NVRM: Xid (PCI:0000:5d:00): 79, pid=1234, GPU has fallen off the bus."', 'dmesg | kcover classify --output json'],
+  examples: [
+    'kcover classify "NVRM: Xid (PCI:0000:5d:00): 79, pid=1234, GPU has fallen off the bus."',
+    'dmesg | kcover classify --output json',
+  ],
   exits: [],
   async run(typed, { environment }) {
     const given = typed.arguments('lines');
@@ -17,7 +20,10 @@ export const classify: CommandEntry = {
     const found = lines.flatMap((line) => classifyLine(line) ?? []);
     return {
       data: found.map(shown),
-      text: found.length === 0 ? 'kcover knows no fault in these lines' : table(['code', 'pci', 'severity', 'action', 'because'], found.map(row)),
+      text:
+        found.length === 0
+          ? 'kcover knows no fault in these lines'
+          : table(['code', 'pci', 'severity', 'action', 'because'], found.map(row)),
     };
   },
 };

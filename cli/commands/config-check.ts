@@ -10,7 +10,10 @@ export const configCheck: CommandEntry = {
     { name: '<file>', describe: 'Settings file' },
   ],
   options: [sharedOptions.output],
-  examples: ['kcover config check worker worker.yaml', 'kcover config check agent /etc/kcover/agent.yaml --output json'],
+  examples: [
+    'kcover config check worker worker.yaml',
+    'kcover config check agent /etc/kcover/agent.yaml --output json',
+  ],
   exits: [],
   async run(typed) {
     const role = typed.argument('role');

@@ -11,8 +11,15 @@ export const doctor: CommandEntry = {
     { flags: '--fix', describe: 'Register the search attributes that Temporal lacks; nothing else is changed' },
     { flags: '--role <role>', describe: 'Only what this role needs; for an agent, on its node', choices: roles },
     { flags: '--config <file>', describe: 'Settings file of that role' },
-    { flags: '-n, --namespace <name>', describe: 'Where kcover itself runs; kcover-system, or what the settings say, otherwise' },
-    { flags: '--name <name>', describe: 'Prefix of the names of its objects: the full name of the Helm release', byDefault: 'kcover' },
+    {
+      flags: '-n, --namespace <name>',
+      describe: 'Where kcover itself runs; kcover-system, or what the settings say, otherwise',
+    },
+    {
+      flags: '--name <name>',
+      describe: 'Prefix of the names of its objects: the full name of the Helm release',
+      byDefault: 'kcover',
+    },
     sharedOptions.hostRoot,
     sharedOptions.taskQueue,
     sharedOptions.kubeconfig,
@@ -25,7 +32,9 @@ export const doctor: CommandEntry = {
     const role = typed.option('role');
     const config = typed.option('config');
     if (config !== undefined && role === undefined)
-      throw new KcoverError('usage', '--config needs --role', { remedy: `--role ${roles.join('|')} --config ${config}` });
+      throw new KcoverError('usage', '--config needs --role', {
+        remedy: `--role ${roles.join('|')} --config ${config}`,
+      });
     const findings = await examine({
       environment,
       session,
@@ -52,6 +61,8 @@ function report(findings: readonly Finding[]): string {
     ['check', 'result', 'because'],
     findings.map(({ check, result, because }) => [check, result, because]),
   );
-  const tries = findings.flatMap(({ check, result, remedy: advice }) => (result === 'ok' || advice === undefined ? [] : [`${check}\n  try: ${advice}`]));
+  const tries = findings.flatMap(({ check, result, remedy: advice }) =>
+    result === 'ok' || advice === undefined ? [] : [`${check}\n  try: ${advice}`],
+  );
   return [lines, ...tries].join('\n\n');
 }

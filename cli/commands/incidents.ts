@@ -40,7 +40,9 @@ export const incidents: CommandEntry = {
     return {
       data: found,
       text:
-        rows.length === 0 ? `no incident in the last ${typed.value('since')}` : table(['about', 'started', 'lasted', 'outcome', 'because', 'incident'], rows),
+        rows.length === 0
+          ? `no incident in the last ${typed.value('since')}`
+          : table(['about', 'started', 'lasted', 'outcome', 'because', 'incident'], rows),
     };
   },
 };

@@ -25,8 +25,14 @@ export const list: CommandEntry = {
       listWorkflows(client, `WorkflowType = '${workflowTypes.trainingJob}'${where}${typed.flag('all') ? '' : running}`),
       listWorkflows(client, `WorkflowType = '${workflowTypes.recovery}'${where}${running}`),
     ]);
-    const open = new Map(recoveries.map((info) => [jobOf(info.workflowId), { incident: info.workflowId, phase: attribute(info, 'KcoverPhase') ?? null }]));
-    const openOf = ({ status, workflowId }: WorkflowExecutionInfo) => (status.name === 'RUNNING' ? open.get(jobOf(workflowId)) : undefined);
+    const open = new Map(
+      recoveries.map((info) => [
+        jobOf(info.workflowId),
+        { incident: info.workflowId, phase: attribute(info, 'KcoverPhase') ?? null },
+      ]),
+    );
+    const openOf = ({ status, workflowId }: WorkflowExecutionInfo) =>
+      status.name === 'RUNNING' ? open.get(jobOf(workflowId)) : undefined;
     const rows = jobs.map((info) => ({
       namespace: attribute(info, 'KcoverNamespace') ?? jobOf(info.workflowId).split('/')[0] ?? '',
       job: attribute(info, 'KcoverJob') ?? jobOf(info.workflowId).split('/')[1] ?? '',

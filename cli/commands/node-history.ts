@@ -7,7 +7,10 @@ export const nodeHistory: CommandEntry = {
   summary: 'List the quarantines of a node: since when, how long, by whom and why, and how each ended.',
   arguments: [{ name: '<node>', describe: 'Name of the node' }],
   options: [
-    { flags: '--since <duration>', describe: 'Leave out what ended longer ago than this; as far back as is known otherwise' },
+    {
+      flags: '--since <duration>',
+      describe: 'Leave out what ended longer ago than this; as far back as is known otherwise',
+    },
     { flags: '--limit <number>', describe: 'Print at most this many, the newest', byDefault: '50' },
     sharedOptions.records,
     sharedOptions.output,
@@ -29,7 +32,10 @@ export const nodeHistory: CommandEntry = {
       incident,
     ]);
     return {
-      data: found.map((one) => ({ ...one, lastedMs: Date.parse(one.endedAt ?? new Date(now).toISOString()) - Date.parse(one.startedAt) })),
+      data: found.map((one) => ({
+        ...one,
+        lastedMs: Date.parse(one.endedAt ?? new Date(now).toISOString()) - Date.parse(one.startedAt),
+      })),
       text:
         rows.length === 0
           ? `no quarantine of ${node} is known`

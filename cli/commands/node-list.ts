@@ -38,7 +38,11 @@ export const nodeList: CommandEntry = {
     const marked = new Map(nodes.filter(isOurs).map((node) => [node.metadata?.name ?? '', node]));
     const names = [...new Set([...marked.keys(), ...statuses.keys(), ...reserved.keys()])].toSorted();
     const rows = names.map((name) =>
-      rowOf(name, { marked: marked.get(name), status: statuses.get(name), reserved: reserved.get(name) }, settings.quarantine.taint),
+      rowOf(
+        name,
+        { marked: marked.get(name), status: statuses.get(name), reserved: reserved.get(name) },
+        settings.quarantine.taint,
+      ),
     );
     const lines = rows.map(({ node, phase, reason, since, by, incident, because }) => [
       node,
@@ -51,7 +55,10 @@ export const nodeList: CommandEntry = {
     ]);
     return {
       data: rows,
-      text: rows.length === 0 ? 'no node is quarantined or watched' : table(['node', 'phase', 'reason', 'since', 'by', 'incident', 'because'], lines),
+      text:
+        rows.length === 0
+          ? 'no node is quarantined or watched'
+          : table(['node', 'phase', 'reason', 'since', 'by', 'incident', 'because'], lines),
     };
   },
 };
@@ -82,7 +89,9 @@ export function rowOf(node: string, { marked, status, reserved }: KnownNode, tai
 
 /** Value of our taint; undefined when the settings give all nodes the same value. */
 const reasonOn = (node: V1Node | undefined, { key, effect, value }: Taint): string | undefined =>
-  value === undefined ? node?.spec?.taints?.find((each) => each.key === key && each.effect === effect)?.value : undefined;
+  value === undefined
+    ? node?.spec?.taints?.find((each) => each.key === key && each.effect === effect)?.value
+    : undefined;
 
 /** `node/<name>/<time>` */
 const timeIn = (incident: string | undefined): string | null => incident?.split('/').at(-1) ?? null;
@@ -90,7 +99,10 @@ const timeIn = (incident: string | undefined): string | null => incident?.split(
 /** Queries every running node workflow: there are only few at a time. */
 async function nodeStatuses(client: Client): Promise<ReadonlyMap<string, NodeStatus>> {
   const { listWorkflows, statusOf } = await import('../clients/workflows.ts');
-  const running = await listWorkflows(client, `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`);
+  const running = await listWorkflows(
+    client,
+    `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`,
+  );
   const waiting = running.map(({ workflowId }) => workflowId);
   const found = new Map<string, NodeStatus>();
   const ask = async (): Promise<void> => {

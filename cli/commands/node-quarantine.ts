@@ -14,7 +14,10 @@ export const nodeQuarantine: CommandEntry = {
   summary: 'Keep new pods off a node, regardless of mode, limit and pause.',
   arguments: [{ name: '<node>', describe: 'Name of the node' }],
   options: [sharedOptions.reason, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
-  examples: ['kcover node quarantine gpu-3 --reason "fan is loud"', 'kcover node quarantine gpu-3 --reason "to be replaced" --output json'],
+  examples: [
+    'kcover node quarantine gpu-3 --reason "fan is loud"',
+    'kcover node quarantine gpu-3 --reason "to be replaced" --output json',
+  ],
   exits: ['notFound', 'unreachable'],
   async run(typed, { environment, session }) {
     const node = typed.argument('node');
@@ -25,9 +28,15 @@ export const nodeQuarantine: CommandEntry = {
 
     const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
     if ((await readNode(kube, node)) === undefined)
-      throw new KcoverError('not-found', `there is no node ${node}`, { what: 'there is no such node', remedy: 'kubectl get nodes' });
+      throw new KcoverError('not-found', `there is no node ${node}`, {
+        what: 'there is no such node',
+        remedy: 'kubectl get nodes',
+      });
     await requireSameCluster(client, await clusterUid(kube));
-    await signalWithStart(client, nodeStart(node, typed.value('task-queue')), signals.quarantine, { by: environment.user, reason: typed.value('reason') });
+    await signalWithStart(client, nodeStart(node, typed.value('task-queue')), signals.quarantine, {
+      by: environment.user,
+      reason: typed.value('reason'),
+    });
     const seen = await awaitQuarantine(client, node);
     return {
       data: { node, workflow: nodeWorkflowId(node), phase: seen?.phase ?? 'unknown', incident: seen?.incident ?? null },

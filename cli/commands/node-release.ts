@@ -7,7 +7,11 @@ export const nodeRelease: CommandEntry = {
   arguments: [{ name: '[node]', describe: 'Name of the node' }],
   options: [
     { flags: '--all', describe: 'Every node that kcover keeps out of service' },
-    { flags: '--owner-only', describe: 'With --all, clear every node that has an annotation of kcover, without Temporal and workers: for an uninstall' },
+    {
+      flags: '--owner-only',
+      describe:
+        'With --all, clear every node that has an annotation of kcover, without Temporal and workers: for an uninstall',
+    },
     { flags: '--dry-run', describe: 'With --all, only print what would be done' },
     sharedOptions.reason,
     sharedOptions.workerConfig,
@@ -15,7 +19,10 @@ export const nodeRelease: CommandEntry = {
     sharedOptions.taskQueue,
     sharedOptions.output,
   ],
-  examples: ['kcover node release gpu-3 --reason "GPU replaced"', 'kcover node release --all --owner-only --reason "kcover is uninstalled" --dry-run'],
+  examples: [
+    'kcover node release gpu-3 --reason "GPU replaced"',
+    'kcover node release --all --owner-only --reason "kcover is uninstalled" --dry-run',
+  ],
   exits: ['refused', 'notFound', 'unreachable'],
   async run(typed, { environment, session }) {
     const node = typed.argument('node');
@@ -25,7 +32,14 @@ export const nodeRelease: CommandEntry = {
     if (typed.flag('all')) {
       const { quarantine } = (await readSettings('worker', typed.option('config'))).settings;
       const { releaseAll } = await import('../node-release/all.ts');
-      return releaseAll({ session, request, taskQueue, quarantine, ownerOnly: typed.flag('owner-only'), dryRun: typed.flag('dry-run') });
+      return releaseAll({
+        session,
+        request,
+        taskQueue,
+        quarantine,
+        ownerOnly: typed.flag('owner-only'),
+        dryRun: typed.flag('dry-run'),
+      });
     }
     const { releaseByWorkflow } = await import('../node-release/by-workflow.ts');
     const released = await releaseByWorkflow(session, node, request, taskQueue);
@@ -42,7 +56,8 @@ export const nodeRelease: CommandEntry = {
 
 function requireOneMeaning(typed: Typed, node: string): void {
   const attempt = 'kcover node release gpu-3 --reason "...", or kcover node release --all --reason "..."';
-  if (typed.flag('all') === (node !== '')) throw new KcoverError('usage', 'it takes the name of one node, or --all', { remedy: attempt });
+  if (typed.flag('all') === (node !== ''))
+    throw new KcoverError('usage', 'it takes the name of one node, or --all', { remedy: attempt });
   if (!typed.flag('all') && (typed.flag('owner-only') || typed.flag('dry-run')))
     throw new KcoverError('usage', '--owner-only and --dry-run go with --all', { remedy: attempt });
 }

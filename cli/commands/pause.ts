@@ -10,8 +10,17 @@ import type { Session } from '../clients/session.ts';
 export const pause: CommandEntry = {
   summary: 'Let kcover start nothing disruptive, in the whole cluster or for one job, until it is resumed.',
   arguments: [{ name: '[job]', describe: 'kind/name, such as pytorchjob/llm; the whole cluster without one' }],
-  options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
-  examples: ['kcover pause --reason "switch maintenance until noon"', 'kcover pause pytorchjob/llm -n train --reason "debugging a hang by hand"'],
+  options: [
+    sharedOptions.reason,
+    sharedOptions.namespace,
+    sharedOptions.kubeconfig,
+    sharedOptions.taskQueue,
+    sharedOptions.output,
+  ],
+  examples: [
+    'kcover pause --reason "switch maintenance until noon"',
+    'kcover pause pytorchjob/llm -n train --reason "debugging a hang by hand"',
+  ],
   exits: ['refused', 'notFound', 'unreachable'],
   async run(typed, context) {
     const { environment, session } = context;
@@ -27,9 +36,16 @@ async function pauseAll(session: Session, taskQueue: string, request: OperatorRe
   const { whyUnstored, sendClusterUpdate } = await import('../clients/cluster-update.ts');
   const { by, reason, since } = await sendClusterUpdate<Paused>(session, taskQueue, updates.pause, request);
   const unstored = await whyUnstored(session);
-  const warning = unstored === undefined ? '' : `\n  not yet stored outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unstored}`;
+  const warning =
+    unstored === undefined
+      ? ''
+      : `\n  not yet stored outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unstored}`;
   return {
-    data: { workflow: clusterWorkflowId, paused: { by, reason, since: new Date(since).toISOString() }, unstored: unstored ?? null },
+    data: {
+      workflow: clusterWorkflowId,
+      paused: { by, reason, since: new Date(since).toISOString() },
+      unstored: unstored ?? null,
+    },
     text: `paused by ${by}: ${reason}\n  no quarantine and no stop begins until: kcover resume${warning}`,
   };
 }

@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions, type CommandContext, type Typed } from '../program/command.ts';
+import {
+  type CommandOutput,
+  type CommandEntry,
+  sharedOptions,
+  type CommandContext,
+  type Typed,
+} from '../program/command.ts';
 import type { PlanInput } from '../plan/facts.ts';
 import { readSettings, type Settings } from '../settings/file.ts';
 
@@ -8,25 +14,38 @@ export const plan: CommandEntry = {
   summary: 'Print what kcover would do for a job now, step by step and why; changes nothing.',
   arguments: [{ name: '[job]', describe: 'kind/name, such as pytorchjob/llm; none with --facts' }],
   options: [
-    { flags: '--facts <file>', describe: 'Recorded facts instead of a cluster: what --output json printed; - for stdin' },
+    {
+      flags: '--facts <file>',
+      describe: 'Recorded facts instead of a cluster: what --output json printed; - for stdin',
+    },
     { flags: '--fault <code>', describe: 'Plan for a hypothetical fault, such as xid/79 or pod/exit' },
     { flags: '--node <name>', describe: 'Node of the hypothetical fault' },
     { flags: '--pod <name>', describe: 'Pod of the hypothetical fault' },
     sharedOptions.namespace,
-    { ...sharedOptions.workerConfig, describe: 'Settings file of the worker; those of the facts, or the defaults, otherwise' },
+    {
+      ...sharedOptions.workerConfig,
+      describe: 'Settings file of the worker; those of the facts, or the defaults, otherwise',
+    },
     sharedOptions.kubeconfig,
     sharedOptions.output,
   ],
-  examples: ['kcover plan pytorchjob/llm -n train --fault xid/79 --node gpu-3 --config worker.yaml', 'kcover plan --facts facts.json --output yaml'],
+  examples: [
+    'kcover plan pytorchjob/llm -n train --fault xid/79 --node gpu-3 --config worker.yaml',
+    'kcover plan --facts facts.json --output yaml',
+  ],
   exits: ['notFound', 'unreachable'],
   run: (typed, context) => {
     const file = typed.option('facts');
     const job = typed.argument('job');
     if (file !== undefined && job === '') return fromFile(file, typed, context);
     if (file === undefined && job !== '') return fromCluster(typed, context);
-    throw new KcoverError('usage', job === '' ? 'there is neither a job nor a file of facts' : 'facts are of one job: no other can be named', {
-      remedy: 'kcover plan pytorchjob/llm, or kcover plan --facts facts.json',
-    });
+    throw new KcoverError(
+      'usage',
+      job === '' ? 'there is neither a job nor a file of facts' : 'facts are of one job: no other can be named',
+      {
+        remedy: 'kcover plan pytorchjob/llm, or kcover plan --facts facts.json',
+      },
+    );
   },
 };
 
@@ -37,7 +56,13 @@ async function fromCluster(typed: Typed, context: CommandContext): Promise<Comma
   const { settings, schema, written } = await readSettings('worker', typed.option('config'));
   const job = await jobTyped(typed, context);
   const { environment, session, now } = context;
-  const request = { job, fault: faultTyped(typed, environment.user), settings, written: effectiveSettings(schema, written), now };
+  const request = {
+    job,
+    fault: faultTyped(typed, environment.user),
+    settings,
+    written: effectiveSettings(schema, written),
+    now,
+  };
   const facts = await gatherFacts(session, request);
   return answerOf(facts, settings);
 }
@@ -65,7 +90,9 @@ function faultTyped(typed: Typed, by: string) {
   const code = typed.option('fault');
   if (code !== undefined) return { code, node: typed.option('node'), pod: typed.option('pod'), by };
   if (typed.option('node') === undefined && typed.option('pod') === undefined) return undefined;
-  throw new KcoverError('usage', '--node and --pod say where --fault would be', { remedy: '--fault xid/79 --node gpu-3' });
+  throw new KcoverError('usage', '--node and --pod say where --fault would be', {
+    remedy: '--fault xid/79 --node gpu-3',
+  });
 }
 
 async function textOf(file: string): Promise<string> {
@@ -73,6 +100,9 @@ async function textOf(file: string): Promise<string> {
     return await readFile(file, 'utf8');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new KcoverError('file.unreadable', `${file}: ${why}`, { what: 'the facts cannot be read', remedy: 'name another file, or - for stdin' });
+    throw new KcoverError('file.unreadable', `${file}: ${why}`, {
+      what: 'the facts cannot be read',
+      remedy: 'name another file, or - for stdin',
+    });
   }
 }

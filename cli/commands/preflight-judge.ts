@@ -10,8 +10,14 @@ import { readFiles, type Reports, reportsOf, vectorOf } from '../preflight/files
 import { type JudgedReports, stepsText, verdictText } from '../preflight/verdict.ts';
 
 export const preflightJudge: CommandEntry = {
-  summary: 'Judge from report files which nodes are slow or failed, with the confidence and the pairs that are evidence.',
-  arguments: [{ name: '<files...>', describe: 'Reports of one run, one in each file; or one vector, an object whose reports are steps' }],
+  summary:
+    'Judge from report files which nodes are slow or failed, with the confidence and the pairs that are evidence.',
+  arguments: [
+    {
+      name: '<files...>',
+      describe: 'Reports of one run, one in each file; or one vector, an object whose reports are steps',
+    },
+  ],
   options: [
     { flags: '--rule <rule>', describe: 'Rule of judgement', byDefault: 'statistical', choices: preflightRules },
     {
@@ -37,14 +43,16 @@ export const preflightJudge: CommandEntry = {
       const { steps } = replayVector(vector, { rule, profile });
       return { data: { steps }, text: stepsText(steps) };
     }
-    const reading = rule === 'statistical' && typedProfile === undefined ? reportProfiles.live : reportProfiles[profile];
+    const reading =
+      rule === 'statistical' && typedProfile === undefined ? reportProfiles.live : reportProfiles[profile];
     const judged = judge(reportsOf(files, reading), rule, reading);
     return { data: judged, text: verdictText(judged) };
   },
 };
 
 /** The text as one of the words, which the command line has already checked. */
-const chosen = <Word extends string>(words: readonly Word[], text: string, otherwise: Word): Word => words.find((word) => word === text) ?? otherwise;
+const chosen = <Word extends string>(words: readonly Word[], text: string, otherwise: Word): Word =>
+  words.find((word) => word === text) ?? otherwise;
 
 function judge(
   { size, reports }: Reports,

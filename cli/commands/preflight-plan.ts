@@ -10,11 +10,18 @@ export const preflightPlan: CommandEntry = {
   arguments: [],
   options: [
     { flags: '--nodes <number>', describe: `Ranks, 2 to ${preflightLimits.size}; they count from 0`, required: true },
-    { flags: '--rounds <number>', describe: `Most rounds, 1 to ${preflightLimits.rounds}; n ranks have at most n - 1`, byDefault: '5' },
+    {
+      flags: '--rounds <number>',
+      describe: `Most rounds, 1 to ${preflightLimits.rounds}; n ranks have at most n - 1`,
+      byDefault: '5',
+    },
     { flags: '--seed <text>', describe: 'Seed of the shuffle of the ranks', byDefault: '0' },
     sharedOptions.output,
   ],
-  examples: ['kcover preflight plan --nodes 16 --rounds 5', 'kcover preflight plan --nodes 64 --rounds 6 --seed run-2 --output json'],
+  examples: [
+    'kcover preflight plan --nodes 16 --rounds 5',
+    'kcover preflight plan --nodes 64 --rounds 6 --seed run-2 --output json',
+  ],
   exits: [],
   run(typed) {
     const size = wholeNumber('--nodes', typed.value('nodes'), { least: 2, most: preflightLimits.size });
@@ -24,7 +31,11 @@ export const preflightPlan: CommandEntry = {
       data: { nodes: size, seed: typed.value('seed'), rounds },
       text: table(
         ['round', 'pairs', 'idle'],
-        rounds.map(({ round, pairs, idle }) => [String(round), pairs.map((pair) => pair.join('-')).join(' '), idle.join(' ')]),
+        rounds.map(({ round, pairs, idle }) => [
+          String(round),
+          pairs.map((pair) => pair.join('-')).join(' '),
+          idle.join(' '),
+        ]),
       ),
     });
   },
@@ -38,7 +49,11 @@ interface Round {
 
 /** The rounds that are planned when no pair is slow. */
 function planned(size: number, most: number, seed: string): readonly Round[] {
-  let ranks: readonly PlannedRank[] = Array.from({ length: size }, (_, rank) => ({ rank, node: `rank-${rank}`, results: [] }));
+  let ranks: readonly PlannedRank[] = Array.from({ length: size }, (_, rank) => ({
+    rank,
+    node: `rank-${rank}`,
+    results: [],
+  }));
   const rounds: Round[] = [];
   for (let round = 0; round < most; round++) {
     const plan = planRound({ size, ranks, round, seed }, { rounds: 'fixed', most });
@@ -53,8 +68,14 @@ function planned(size: number, most: number, seed: string): readonly Round[] {
 const resultOf = (round: number, peer: number | undefined): PlannedRank['results'][number] =>
   peer === undefined ? { round, status: 'skip' } : { round, peer, status: 'ok' };
 
-function wholeNumber(option: string, text: string, { least, most }: { readonly least: number; readonly most: number }): number {
+function wholeNumber(
+  option: string,
+  text: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
   if (number >= least && number <= most) return number;
-  throw new KcoverError('usage', `${option} ${text} is not a whole number from ${least} to ${most}`, { remedy: `${option} ${least}` });
+  throw new KcoverError('usage', `${option} ${text} is not a whole number from ${least} to ${most}`, {
+    remedy: `${option} ${least}`,
+  });
 }

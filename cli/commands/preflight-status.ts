@@ -9,7 +9,8 @@ import { type CommandEntry, sharedOptions } from '../program/command.ts';
 import { properties } from '../program/output.ts';
 
 export const preflightStatus: CommandEntry = {
-  summary: 'Print the progress of the preflight of a workload: ranks that reported, ranks that are missing, refused reports, and the last verdict.',
+  summary:
+    'Print the progress of the preflight of a workload: ranks that reported, ranks that are missing, refused reports, and the last verdict.',
   arguments: [{ name: '<workload>', describe: 'Name of the workload, as its report files have it' }],
   options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover preflight status llm', 'kcover preflight status llm -n train --output json'],
@@ -27,7 +28,11 @@ export const preflightStatus: CommandEntry = {
 /** Id of the running preflight, or else of the last one that Temporal still has. Throws `not-found` when there is none. */
 async function newest(client: Client, namespace: string, workload: string): Promise<string> {
   const { listWorkflows } = await import('../clients/workflows.ts');
-  const query = [`WorkflowType = ${quoted(workflowTypes.preflight)}`, `KcoverNamespace = ${quoted(namespace)}`, `KcoverJob = ${quoted(workload)}`];
+  const query = [
+    `WorkflowType = ${quoted(workflowTypes.preflight)}`,
+    `KcoverNamespace = ${quoted(namespace)}`,
+    `KcoverJob = ${quoted(workload)}`,
+  ];
   const found = await listWorkflows(client, query.join(' AND '));
   const chosen = found.find(({ status }) => status.name === 'RUNNING') ?? found[0];
   if (chosen) return chosen.workflowId;
@@ -39,13 +44,34 @@ async function newest(client: Client, namespace: string, workload: string): Prom
 
 /** Output of `kcover preflight status`. */
 export function describe(status: PreflightStatus, now: number): string {
-  const { workload, phase, run, received, expected, missing, because, waitingFor, until, since, last, refused, dropped } = status;
-  const title = [`${workload.namespace}/${workload.name}`, phase, phase === 'ended' ? '' : `waiting for ${waitingFor} ${deadline(until, now)}`.trimEnd()];
+  const {
+    workload,
+    phase,
+    run,
+    received,
+    expected,
+    missing,
+    because,
+    waitingFor,
+    until,
+    since,
+    last,
+    refused,
+    dropped,
+  } = status;
+  const title = [
+    `${workload.namespace}/${workload.name}`,
+    phase,
+    phase === 'ended' ? '' : `waiting for ${waitingFor} ${deadline(until, now)}`.trimEnd(),
+  ];
   return [
     title.filter((part) => part !== '').join('   '),
     properties([
       ['because', because],
-      ['now', `run ${run}: ${received} of ${expected} reports; ${phase} since ${clockTime(since, now)} (${ago(since, now)})`],
+      [
+        'now',
+        `run ${run}: ${received} of ${expected} reports; ${phase} since ${clockTime(since, now)} (${ago(since, now)})`,
+      ],
       ['missing', missing.length === 0 ? undefined : `${missing.length === 1 ? 'rank' : 'ranks'} ${missing.join(' ')}`],
       ['last', last && `run ${last.run} ${last.outcome} ${ago(last.endedAt, now)}: ${last.because}`],
       ...(last ? verdictRows(last) : []),
@@ -65,7 +91,10 @@ const verdictRows = ({ verdict }: PreflightRun): [string, string | undefined][] 
         ['failed', nodesText(verdict.failed)],
         ['slow', nodesText(verdict.slow)],
         ['undetermined', nodesText(verdict.undetermined)],
-        ['healthy', `${verdict.counts.healthy}; confidence ${verdict.confidence.toFixed(3)} by the rule ${verdict.rule}`],
+        [
+          'healthy',
+          `${verdict.counts.healthy}; confidence ${verdict.confidence.toFixed(3)} by the rule ${verdict.rule}`,
+        ],
       ];
 
 const nodesText = (nodes: readonly NodeJudgement[]): string =>

@@ -9,13 +9,23 @@ import { inWords, RedactionTally } from '../redact/tally.ts';
 import { readSettings } from '../settings/file.ts';
 
 export const redact: CommandEntry = {
-  summary: 'Print a log as the evidence store would keep it, with secrets hidden; a summary of what was hidden goes to stderr.',
+  summary:
+    'Print a log as the evidence store would keep it, with secrets hidden; a summary of what was hidden goes to stderr.',
   arguments: [{ name: '[file]', describe: 'A log; - or nothing reads stdin' }],
   options: [
-    { flags: '--config <file>', describe: 'Settings file of the worker, for its own patterns (recovery.evidence.redact)' },
-    { ...sharedOptions.output, describe: 'table: the log itself; json, yaml: only how much was hidden, by pattern and by line' },
+    {
+      flags: '--config <file>',
+      describe: 'Settings file of the worker, for its own patterns (recovery.evidence.redact)',
+    },
+    {
+      ...sharedOptions.output,
+      describe: 'table: the log itself; json, yaml: only how much was hidden, by pattern and by line',
+    },
   ],
-  examples: ['kubectl logs llm-worker-3 | kcover redact > log.txt', 'kcover redact train.log --config worker.yaml --output json'],
+  examples: [
+    'kubectl logs llm-worker-3 | kcover redact > log.txt',
+    'kcover redact train.log --config worker.yaml --output json',
+  ],
   exits: [],
   async run(typed, { environment }) {
     const { settings } = await readSettings('worker', typed.option('config'));
@@ -25,7 +35,11 @@ export const redact: CommandEntry = {
       lines.forEach((line) => tally.add(line));
       if (prints && lines.length > 0) await environment.writeOut(lines.map(({ text }) => `${text}\n`).join(''));
     };
-    await hideAll(linesOf(piecesOf(typed.argument('file'), environment), lineLength), settings.recovery.evidence.redact, take);
+    await hideAll(
+      linesOf(piecesOf(typed.argument('file'), environment), lineLength),
+      settings.recovery.evidence.redact,
+      take,
+    );
     const data = tally.result();
     if (prints) environment.stderr.write(`${inWords(data)}\n`);
     return { data, text: '' };
@@ -35,7 +49,11 @@ export const redact: CommandEntry = {
 /** Number of lines that are written together. */
 const atOnce = 500;
 
-async function hideAll(lines: AsyncIterable<string>, own: readonly string[], take: (lines: readonly RedactedLine[]) => Promise<void>): Promise<void> {
+async function hideAll(
+  lines: AsyncIterable<string>,
+  own: readonly string[],
+  take: (lines: readonly RedactedLine[]) => Promise<void>,
+): Promise<void> {
   const log = new LogRedactor(redactionPatterns(own));
   let done: RedactedLine[] = [];
   for await (const line of lines) {
@@ -49,7 +67,8 @@ async function hideAll(lines: AsyncIterable<string>, own: readonly string[], tak
 
 async function* piecesOf(file: string, environment: CliEnvironment): AsyncGenerator<string> {
   if (file === '' || file === '-') {
-    if (file === '' && environment.stdinIsTerminal) throw new KcoverError('usage', 'there is no log to read', { remedy: 'kubectl logs POD | kcover redact' });
+    if (file === '' && environment.stdinIsTerminal)
+      throw new KcoverError('usage', 'there is no log to read', { remedy: 'kubectl logs POD | kcover redact' });
     yield* environment.stdinPieces();
     return;
   }
@@ -57,6 +76,9 @@ async function* piecesOf(file: string, environment: CliEnvironment): AsyncGenera
     yield* createReadStream(file, 'utf8');
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown failure';
-    throw new KcoverError('file.unreadable', `${file}: ${why}`, { what: 'the log cannot be read', remedy: 'name another file, or - for stdin' });
+    throw new KcoverError('file.unreadable', `${file}: ${why}`, {
+      what: 'the log cannot be read',
+      remedy: 'name another file, or - for stdin',
+    });
   }
 }

@@ -2,11 +2,15 @@ import { KcoverError } from '../../contract/errors.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
 
 export const report: CommandEntry = {
-  summary: 'Print everything about one recovery that has ended, as Markdown: timeline, faults, decisions, stops, evidence.',
+  summary:
+    'Print everything about one recovery that has ended, as Markdown: timeline, faults, decisions, stops, evidence.',
   arguments: [{ name: '<incident>', describe: 'Id of the recovery, as kcover incidents prints it' }],
   options: [
     { ...sharedOptions.records, describe: 'Read the records of a worker before Temporal is asked' },
-    { flags: '--evidence <directory>', describe: 'Evidence store of a worker (recovery.evidence.directory): also list the files that were kept' },
+    {
+      flags: '--evidence <directory>',
+      describe: 'Evidence store of a worker (recovery.evidence.directory): also list the files that were kept',
+    },
     { ...sharedOptions.output, describe: 'How to print; table is Markdown' },
   ],
   examples: [

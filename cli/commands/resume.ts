@@ -32,7 +32,8 @@ interface Resumed {
   readonly wasPaused: boolean;
 }
 
-const inWords = ({ wasPaused }: Resumed): string => (wasPaused ? 'resumed; waiting faults are judged again' : 'it was not paused');
+const inWords = ({ wasPaused }: Resumed): string =>
+  wasPaused ? 'resumed; waiting faults are judged again' : 'it was not paused';
 
 async function resumeAll(session: Session, taskQueue: string, request: OperatorRequest): Promise<CommandOutput> {
   const { sendClusterUpdate } = await import('../clients/cluster-update.ts');

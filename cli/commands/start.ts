@@ -34,7 +34,14 @@ function started(job: JobView, workflow: string, protection: string): CommandOut
   const unless = never ? '' : ` unless recovery.unsafeSuspend.${job.ref.kind} of the worker is stop`;
   const title = `${jobTitle(job.ref)} in ${job.ref.namespace}`;
   return {
-    data: { job: job.ref, workflow, label: `${labels.cascadingRecovery}=true`, recoverable: why === undefined, protection, ...why },
+    data: {
+      job: job.ref,
+      workflow,
+      label: `${labels.cascadingRecovery}=true`,
+      recoverable: why === undefined,
+      protection,
+      ...why,
+    },
     text: why
       ? `${title}: watched, but it cannot be recovered${unless}\n  because: ${why.because}\n  try:     ${why.remedy}`
       : `${title}: watched\n  workflow ${workflow}\n  ${protection}`,

@@ -35,11 +35,19 @@ export const status: CommandEntry = {
     });
     // A recovery whose workflow task fails cannot answer queries.
     const recovery =
-      job.incident === undefined || job.phase === 'stuck' ? undefined : await recoveryStatus(() => statusOf(client, 'recovery', job.incident ?? ''));
+      job.incident === undefined || job.phase === 'stuck'
+        ? undefined
+        : await recoveryStatus(() => statusOf(client, 'recovery', job.incident ?? ''));
     const cause = job.last && (await causeOfLast(client, job.last.incident));
     const last = job.last && { last: { ...job.last, ...(cause !== undefined && { cause }) } };
     return {
-      data: { ...job, ...last, ...(progress && { progress }), ...(budget && { budget }), ...(recovery && { recovery }) },
+      data: {
+        ...job,
+        ...last,
+        ...(progress && { progress }),
+        ...(budget && { budget }),
+        ...(recovery && { recovery }),
+      },
       text: describe(job, { recovery, cause, budget, progress }, context.now),
     };
   },
@@ -113,8 +121,13 @@ const trainingLine = ({ step, checkpointStep, at }: JobProgress, now: number): s
   `step ${step}${checkpointStep === undefined ? '' : `, checkpoint ${checkpointStep}`}, ${ago(at, now)}`;
 
 /** Usage in the budget's window, with its limits, or without settings in the last hour. */
-function budgetLine({ usage, recoveriesThisHour, usageByCategory }: JobStatus, budget: Budget | undefined, now: number): string {
-  const said = (count: number, since: string): string => `${count} ${count === 1 ? 'recovery' : 'recoveries'} in the last ${since}`;
+function budgetLine(
+  { usage, recoveriesThisHour, usageByCategory }: JobStatus,
+  budget: Budget | undefined,
+  now: number,
+): string {
+  const said = (count: number, since: string): string =>
+    `${count} ${count === 1 ? 'recovery' : 'recoveries'} in the last ${since}`;
   if (!budget || !usage)
     return `${said(recoveriesThisHour, 'hour')}${usageByCategory ? `: ${blames.map((blame) => `${blame} ${usageByCategory[blame] ?? 0}`).join(', ')}` : ''}`;
   const counted = usage.filter(({ startedAt, asked }) => startedAt > now - budget.window && !asked);
@@ -140,7 +153,8 @@ const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], stri
   paused: 'nothing begins until it is resumed; waiting faults are judged again then',
   refused: 'its faults are judged again then; kcover recover does not wait',
   recovering: 'the recovery reports its outcome',
-  stuck: 'it goes on by itself once its workflow task succeeds; ended by hand, the job is resumed and its faults are judged again',
+  stuck:
+    'it goes on by itself once its workflow task succeeds; ended by hand, the job is resumed and its faults are judged again',
   deciding: 'stop all pods, hold, or end',
   held: 'nothing is deleted; its faults are judged again when that changes',
   'waiting for approval': 'it goes on when a person approves; without an answer by the deadline the settings decide',
@@ -155,4 +169,5 @@ const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], stri
   ended: 'nothing',
 };
 
-const faultLine = (fault: RecoveryStatus['faults'][number]): string => `${faultSentence(fault)}${fault.quarantine ? ` (node ${fault.quarantine.state})` : ''}`;
+const faultLine = (fault: RecoveryStatus['faults'][number]): string =>
+  `${faultSentence(fault)}${fault.quarantine ? ` (node ${fault.quarantine.state})` : ''}`;

@@ -12,7 +12,8 @@ export const worker: CommandEntry = {
     { flags: '--workflow-bundle <file>', describe: 'File with bundled workflow code; bundled at the start otherwise' },
     {
       flags: '--preflight-report-collection-timeout <duration>',
-      describe: 'How long a preflight waits for the next report; overrides preflight.collection of the settings, 0s leaves it to them',
+      describe:
+        'How long a preflight waits for the next report; overrides preflight.collection of the settings, 0s leaves it to them',
     },
   ],
   examples: ['kcover worker', 'kcover worker --config worker.yaml --workflow-bundle dist/workflow-bundle.js'],
@@ -22,7 +23,12 @@ export const worker: CommandEntry = {
     const collection = collectionOf(typed.option('preflight-report-collection-timeout'));
     const settings = collection > 0 ? { ...read, preflight: { ...read.preflight, collection } } : read;
     const { runWorker } = await import('../roles/worker.ts');
-    return runWorker({ settings, environment, kubeconfig: typed.option('kubeconfig'), workflowBundle: typed.option('workflow-bundle') });
+    return runWorker({
+      settings,
+      environment,
+      kubeconfig: typed.option('kubeconfig'),
+      workflowBundle: typed.option('workflow-bundle'),
+    });
   },
 };
 
@@ -31,5 +37,7 @@ function collectionOf(text: string | undefined): number {
   const read = duration('0s').safeParse(text);
   if (read.success) return read.data;
   const why = read.error.issues[0]?.message ?? 'must be a duration';
-  throw new KcoverError('usage', `--preflight-report-collection-timeout ${text} ${why}`, { remedy: '--preflight-report-collection-timeout 30m' });
+  throw new KcoverError('usage', `--preflight-report-collection-timeout ${text} ${why}`, {
+    remedy: '--preflight-report-collection-timeout 30m',
+  });
 }

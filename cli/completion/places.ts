@@ -29,19 +29,35 @@ export interface Completions {
 
 const help: CompletionWord = { word: '--help', summary: 'Print the help' };
 
-export function completionsOf(commands: Readonly<Record<string, CommandEntry>>, groups: Readonly<Record<string, string>>): Completions {
+export function completionsOf(
+  commands: Readonly<Record<string, CommandEntry>>,
+  groups: Readonly<Record<string, string>>,
+): Completions {
   const entries = Object.entries(commands);
-  const single = entries.filter(([name]) => !name.includes(' ')).map(([name, { summary }]) => ({ word: name, summary }));
+  const single = entries
+    .filter(([name]) => !name.includes(' '))
+    .map(([name, { summary }]) => ({ word: name, summary }));
   const groupWords = Object.entries(groups).map(([word, summary]) => ({ word, summary }));
-  const root: CompletionPlace = { words: '', next: [...single, ...groupWords, { word: 'help', summary: 'Print the help of a command' }], options: [help] };
+  const root: CompletionPlace = {
+    words: '',
+    next: [...single, ...groupWords, { word: 'help', summary: 'Print the help of a command' }],
+    options: [help],
+  };
   const inGroups = groupWords.map(({ word }): CompletionPlace => {
     const members = entries.filter(([name]) => name.startsWith(`${word} `));
-    return { words: word, next: members.map(([name, { summary }]) => ({ word: name.slice(word.length + 1), summary })), options: [help] };
+    return {
+      words: word,
+      next: members.map(([name, { summary }]) => ({ word: name.slice(word.length + 1), summary })),
+      options: [help],
+    };
   });
   const leaves = entries.map(([words, entry]): CompletionPlace => ({
     words,
     next: entry.arguments.flatMap(({ choices = [], describe }) => choices.map((word) => ({ word, summary: describe }))),
-    options: [...entry.options.flatMap((option) => namesOf(option).map((word) => ({ word, summary: option.describe }))), help],
+    options: [
+      ...entry.options.flatMap((option) => namesOf(option).map((word) => ({ word, summary: option.describe }))),
+      help,
+    ],
   }));
   return { places: [root, ...inGroups, ...leaves], valued: valuedOf(entries.flatMap(([, { options }]) => options)) };
 }

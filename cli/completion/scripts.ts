@@ -16,10 +16,21 @@ const known = (places: readonly CompletionPlace[], separator: string): string =>
     .join(separator);
 
 /** The part that is the same in both shells; `answer` and `freely` write the part that differs. */
-function cases({ places, valued }: Completions, answer: (words: string) => string, freely: string): { readonly values: string; readonly words: string } {
+function cases(
+  { places, valued }: Completions,
+  answer: (words: string) => string,
+  freely: string,
+): { readonly values: string; readonly words: string } {
   return {
-    values: valued.map(({ names, choices }) => `    ${names.join('|')}) ${choices.length > 0 ? answer(choices.join(' ')) : freely}; return ;;`).join('\n'),
-    words: places.map(({ words, next, options }) => `    '${words}') next='${wordsOf(next)}' options='${wordsOf(options)}' ;;`).join('\n'),
+    values: valued
+      .map(
+        ({ names, choices }) =>
+          `    ${names.join('|')}) ${choices.length > 0 ? answer(choices.join(' ')) : freely}; return ;;`,
+      )
+      .join('\n'),
+    words: places
+      .map(({ words, next, options }) => `    '${words}') next='${wordsOf(next)}' options='${wordsOf(options)}' ;;`)
+      .join('\n'),
   };
 }
 

@@ -10,7 +10,10 @@ import type { AgentSettings } from '../../contract/settings/settings.schema.ts';
 import { certificateFinding } from './certificate.ts';
 import { failed, type Finding, look, ok } from './finding.ts';
 
-export async function examineAgent({ controller, kernelLog, spool }: AgentSettings, hostRoot: string): Promise<readonly Finding[]> {
+export async function examineAgent(
+  { controller, kernelLog, spool }: AgentSettings,
+  hostRoot: string,
+): Promise<readonly Finding[]> {
   return Promise.all([
     readable('token', controller.tokenFile),
     look('authority', () => certificateFinding('authority', controller.caFile, Date.now())),
@@ -33,7 +36,11 @@ async function filesOfContainers(hostRoot: string): Promise<Finding> {
   const place = join(hostRoot, above);
   const why = await can(place, constants.R_OK | constants.X_OK);
   if (why === undefined) return ok(containerFiles, `${place} can be read`);
-  return failed(containerFiles, `${why}: preflight reports and progress of training cannot be read`, `mount ${above} of the node at ${place}`);
+  return failed(
+    containerFiles,
+    `${why}: preflight reports and progress of training cannot be read`,
+    `mount ${above} of the node at ${place}`,
+  );
 }
 
 const readable = (check: string, file: string): Promise<Finding> =>
@@ -62,7 +69,14 @@ async function intake({ url, caFile }: AgentSettings['controller']): Promise<Fin
     return ok('intake', `${url} answers`);
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    return { ...failed('intake', `${url}: ${cause}`, 'look at controller.url, controller.caFile and the Service of the intake'), unreachable: true };
+    return {
+      ...failed(
+        'intake',
+        `${url}: ${cause}`,
+        'look at controller.url, controller.caFile and the Service of the intake',
+      ),
+      unreachable: true,
+    };
   } finally {
     await dispatcher.destroy();
   }

@@ -13,13 +13,19 @@ export async function certificateFinding(check: string, file: string, now: numbe
   try {
     until = lastDay(await readFile(file, 'utf8'));
   } catch {
-    return failed(check, `${file} cannot be read, or holds no certificate`, 'look at the Secret or ConfigMap that is mounted there');
+    return failed(
+      check,
+      `${file} cannot be read, or holds no certificate`,
+      'look at the Secret or ConfigMap that is mounted there',
+    );
   }
   const day = new Date(until).toISOString().slice(0, 10);
   const renew = 'renew it before that day (docs/install.md)';
   if (until <= now) return failed(check, `${file} expired on ${day}`, renew);
   const left = Math.floor((until - now) / dayMs);
-  return left < soonDays ? warn(check, `${file} expires on ${day}, in ${left} days`, renew) : ok(check, `${file} is valid until ${day}`);
+  return left < soonDays
+    ? warn(check, `${file} expires on ${day}, in ${left} days`, renew)
+    : ok(check, `${file} is valid until ${day}`);
 }
 
 function lastDay(text: string): number {

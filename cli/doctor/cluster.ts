@@ -19,16 +19,26 @@ export async function examineCluster(exam: Exam, settings: AnySettings): Promise
   const installed = { namespace, name: exam.name, lease: election?.name ?? exam.name };
   const judged = role === undefined ? (Object.keys(permissions) as RoleWithRights[]) : role === 'agent' ? [] : [role];
   const [ofTemporal, ofKubernetes] = await Promise.all([
-    connected('temporal', async () => examineTemporal({ client: await session.temporal(), target: await session.target(), taskQueue, fix })),
+    connected('temporal', async () =>
+      examineTemporal({ client: await session.temporal(), target: await session.target(), taskQueue, fix }),
+    ),
     connected('kubernetes', async () => {
       const kube = await session.kube();
-      const findings = await examineKubernetes(kube, { namespace: election?.namespace ?? namespace, name: installed.lease });
+      const findings = await examineKubernetes(kube, {
+        namespace: election?.namespace ?? namespace,
+        name: installed.lease,
+      });
       if (findings[0]?.unreachable) return findings;
-      const [rights, kinds] = await Promise.all([examineRights({ kube, installed, roles: judged, named: role !== undefined }), examineJobKinds(kube)]);
+      const [rights, kinds] = await Promise.all([
+        examineRights({ kube, installed, roles: judged, named: role !== undefined }),
+        examineJobKinds(kube),
+      ]);
       return [...findings, ...rights, ...kinds];
     }),
   ]);
-  const both = [...ofTemporal, ...ofKubernetes].some(({ check, result }) => (check === 'temporal' || check === 'kubernetes') && result === 'failed')
+  const both = [...ofTemporal, ...ofKubernetes].some(
+    ({ check, result }) => (check === 'temporal' || check === 'kubernetes') && result === 'failed',
+  )
     ? []
     : [await look('cluster', () => sameCluster(session))];
   return [...ofTemporal, ...ofKubernetes, ...both];
@@ -48,7 +58,12 @@ async function sameCluster(session: Session): Promise<Finding> {
   const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
   const [uid, recorded] = await Promise.all([clusterUid(kube), recordedUid(client)]);
   const { namespace } = client.options;
-  if (recorded === undefined) return warn('cluster', `Temporal namespace ${namespace} serves no cluster yet`, 'start a kcover worker, which claims it');
+  if (recorded === undefined)
+    return warn(
+      'cluster',
+      `Temporal namespace ${namespace} serves no cluster yet`,
+      'start a kcover worker, which claims it',
+    );
   if (recorded === uid) return ok('cluster', `Temporal namespace ${namespace} serves this cluster, ${uid}`);
   return failed(
     'cluster',

@@ -15,8 +15,18 @@ export interface Finding {
 }
 
 export const ok = (check: string, because: string): Finding => ({ check, result: 'ok', because });
-export const warn = (check: string, because: string, advice: string): Finding => ({ check, result: 'warn', because, remedy: advice });
-export const failed = (check: string, because: string, advice: string): Finding => ({ check, result: 'failed', because, remedy: advice });
+export const warn = (check: string, because: string, advice: string): Finding => ({
+  check,
+  result: 'warn',
+  because,
+  remedy: advice,
+});
+export const failed = (check: string, because: string, advice: string): Finding => ({
+  check,
+  result: 'failed',
+  because,
+  remedy: advice,
+});
 
 const unreachableCodes: readonly ErrorCode[] = ['kube.unreachable', 'kube.throttled', 'temporal.unreachable'];
 
@@ -26,13 +36,17 @@ export async function look(check: string, examine: () => Promise<Finding>): Prom
     return await examine();
   } catch (error) {
     if (!(error instanceof KcoverError)) throw error;
-    return { ...failed(check, error.because, error.advice), ...(unreachableCodes.includes(error.code) && { unreachable: true as const }) };
+    return {
+      ...failed(check, error.because, error.advice),
+      ...(unreachableCodes.includes(error.code) && { unreachable: true as const }),
+    };
   }
 }
 
 /** Compares this machine's clock with that of a server; warns above the tolerance. */
 export function clockFinding(check: string, whose: string, offsetMs: number, toleranceMs: number): Finding {
-  if (Math.abs(offsetMs) <= toleranceMs) return ok(check, `this machine and ${whose} agree within ${toleranceMs / 1000} s`);
+  if (Math.abs(offsetMs) <= toleranceMs)
+    return ok(check, `this machine and ${whose} agree within ${toleranceMs / 1000} s`);
   const seconds = Math.round(Math.abs(offsetMs) / 100) / 10;
   return warn(
     check,

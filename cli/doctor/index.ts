@@ -11,16 +11,21 @@ import { failed, type Finding, ok } from './finding.ts';
 export async function examine(exam: Exam): Promise<readonly Finding[]> {
   const { settings, finding } = await settingsOf(exam);
   const here = [
-    ok('versions', `kcover ${exam.environment.version}, Node ${process.versions.node}, ${process.platform} ${process.arch}`),
+    ok(
+      'versions',
+      `kcover ${exam.environment.version}, Node ${process.versions.node}, ${process.platform} ${process.arch}`,
+    ),
     ...(finding ? [finding] : []),
   ];
-  if (exam.role === 'agent') return settings.agent ? [...here, ...(await examineAgent(settings.agent, exam.hostRoot))] : here;
+  if (exam.role === 'agent')
+    return settings.agent ? [...here, ...(await examineAgent(settings.agent, exam.hostRoot))] : here;
 
   // The image of the agents has no client libraries for this.
   const { examineCluster } = await import('./cluster.ts');
   const ofCluster = await examineCluster(exam, settings);
   // Only with the controller's settings file, which its pod has: elsewhere its certificate files do not exist.
-  const certificate = settings.controller && exam.config !== undefined ? [await certificateOf(settings.controller)] : [];
+  const certificate =
+    settings.controller && exam.config !== undefined ? [await certificateOf(settings.controller)] : [];
   return [...here, ...ofCluster, ...certificate];
 }
 
@@ -31,7 +36,10 @@ async function settingsOf({ role, config }: Exam): Promise<{ settings: AnySettin
   if (role === undefined) return { settings: {} };
   try {
     const { settings } = await readSettings(role, config);
-    return { settings: { [role]: settings }, ...(config !== undefined && { finding: ok('settings', `${config} is valid for a ${role}`) }) };
+    return {
+      settings: { [role]: settings },
+      ...(config !== undefined && { finding: ok('settings', `${config} is valid for a ${role}`) }),
+    };
   } catch (error) {
     if (!(error instanceof KcoverError)) throw error;
     const because = error instanceof Findings ? `${config}: ${error.message}` : error.because;

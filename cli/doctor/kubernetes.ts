@@ -32,7 +32,11 @@ export async function examineKubernetes(kube: Kube, lease: LeaseName): Promise<r
     const { major, minor, version } = server;
     const where = `${kube.server}, ${version}`;
     if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return ok('kubernetes', where);
-    return failed('kubernetes', `${where}: older than ${oldest.join('.')}, whose tokens are the first to name their node`, 'upgrade the cluster');
+    return failed(
+      'kubernetes',
+      `${where}: older than ${oldest.join('.')}, whose tokens are the first to name their node`,
+      'upgrade the cluster',
+    );
   });
   if (!server) return [first];
   const { clockOffset: off } = server;
@@ -76,10 +80,17 @@ async function leader(kube: Kube, { namespace, name }: LeaseName, off: number): 
       if (error instanceof KcoverError && error.code === 'kube.forbidden') return 'forbidden' as const;
       throw error;
     });
-  if (lease === 'forbidden') return warn('leader', `the current user may not read the Lease ${namespace}/${name}`, 'kcover doctor as an administrator');
+  if (lease === 'forbidden')
+    return warn(
+      'leader',
+      `the current user may not read the Lease ${namespace}/${name}`,
+      'kcover doctor as an administrator',
+    );
   const start = 'start a kcover controller';
-  if (lease === undefined) return warn('leader', `there is no Lease ${namespace}/${name}: no controller has led yet`, start);
-  if (lease.holder === '') return warn('leader', `Lease ${namespace}/${name} was released and no controller holds it`, start);
+  if (lease === undefined)
+    return warn('leader', `there is no Lease ${namespace}/${name}: no controller has led yet`, start);
+  if (lease.holder === '')
+    return warn('leader', `Lease ${namespace}/${name} was released and no controller holds it`, start);
   const age = Date.now() - off - Date.parse(lease.renewedAt);
   const seconds = Math.max(0, Math.round(age / 1000));
   return age > lease.durationMs + 2000

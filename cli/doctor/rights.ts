@@ -3,7 +3,14 @@
 import { KcoverError } from '../../contract/errors.ts';
 import type { Kube } from '../../kube/client/connection.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
-import { clusterRoles, type Permission, permissions, type RoleWithRights, roles, tenantsName } from '../../kube/permissions.ts';
+import {
+  clusterRoles,
+  type Permission,
+  permissions,
+  type RoleWithRights,
+  roles,
+  tenantsName,
+} from '../../kube/permissions.ts';
 import { askKube, readObject } from '../../kube/client/requests.ts';
 import { failed, type Finding, look, ok, warn } from './finding.ts';
 
@@ -40,7 +47,12 @@ export interface RightsExam {
   readonly named: boolean;
 }
 
-export async function examineRights({ kube, installed, roles: judged, named }: RightsExam): Promise<readonly Finding[]> {
+export async function examineRights({
+  kube,
+  installed,
+  roles: judged,
+  named,
+}: RightsExam): Promise<readonly Finding[]> {
   return Promise.all([
     ...judged.map((role) => look(`rights of the ${role}`, () => rightsOf(kube, role, installed, named))),
     ...judged.map((role) => look(`objects of the ${role}`, () => objectsOf(kube, role, installed))),
@@ -65,14 +77,26 @@ async function rightsOf(kube: Kube, role: RoleWithRights, installed: Installed, 
   if (!judgedSelf && lacks.every(({ tenants }) => tenants))
     return warn(check, `${because}, in every namespace`, 'nothing to do if rbac.namespaces of the chart restricts it');
   // The rights of a user who is not the role are no evidence that the role lacks rights.
-  return judgedSelf && !isRole && !named ? warn(check, because, `kcover doctor as an administrator, or as the ${role}`) : failed(check, because, apply);
+  return judgedSelf && !isRole && !named
+    ? warn(check, because, `kcover doctor as an administrator, or as the ${role}`)
+    : failed(check, because, apply);
 }
 
-const requiredAccessOf = ({ apiGroup, resource, verbs, names, own, tenants }: Permission, { namespace, lease }: Installed): RequiredAccess[] =>
+const requiredAccessOf = (
+  { apiGroup, resource, verbs, names, own, tenants }: Permission,
+  { namespace, lease }: Installed,
+): RequiredAccess[] =>
   verbs.flatMap((verb) =>
     (names ?? [undefined]).map((each) => {
       const name = resource === 'leases' && each !== undefined ? lease : each;
-      return { group: apiGroup, resource, verb, ...(own && { namespace }), ...(tenants && { tenants }), ...(name !== undefined && { name }) };
+      return {
+        group: apiGroup,
+        resource,
+        verb,
+        ...(own && { namespace }),
+        ...(tenants && { tenants }),
+        ...(name !== undefined && { name }),
+      };
     }),
   );
 
@@ -80,12 +104,21 @@ const describe = ({ group, resource, verb, namespace, name }: RequiredAccess): s
   `${verb} ${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` ${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 
 /** What is not allowed to `user`; without one, to the current user. */
-async function missingFor(kube: Kube, required: readonly RequiredAccess[], user?: string, namespace?: string): Promise<readonly RequiredAccess[]> {
+async function missingFor(
+  kube: Kube,
+  required: readonly RequiredAccess[],
+  user?: string,
+  namespace?: string,
+): Promise<readonly RequiredAccess[]> {
   const kind = user === undefined ? 'SelfSubjectAccessReview' : 'SubjectAccessReview';
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
   const answers = await inParallel(
     required,
-    (access) => review<Review>(kube, 'authorization.k8s.io', kind, { resourceAttributes: attributesOf(access), ...(user !== undefined && { user, groups }) }),
+    (access) =>
+      review<Review>(kube, 'authorization.k8s.io', kind, {
+        resourceAttributes: attributesOf(access),
+        ...(user !== undefined && { user, groups }),
+      }),
     8,
   );
   return required.filter((_, index) => answers[index]?.status?.allowed !== true);
@@ -100,7 +133,11 @@ function attributesOf(asked: RequiredAccess): RequiredAccess & { readonly subres
 
 async function whoAmI(kube: Kube): Promise<string> {
   const seen = await unlessForbidden(() =>
-    review<{ readonly status?: { readonly userInfo?: { readonly username?: string } } }>(kube, 'authentication.k8s.io', 'SelfSubjectReview'),
+    review<{ readonly status?: { readonly userInfo?: { readonly username?: string } } }>(
+      kube,
+      'authentication.k8s.io',
+      'SelfSubjectReview',
+    ),
   );
   return seen?.status?.userInfo?.username ?? 'the current user';
 }
@@ -111,7 +148,10 @@ const review = <T>(kube: Kube, group: string, kind: string, spec?: object): Prom
     {
       method: 'POST',
       path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
-      body: { contentType: 'application/json', text: JSON.stringify({ apiVersion: `${group}/v1`, kind, ...(spec && { spec }) }) },
+      body: {
+        contentType: 'application/json',
+        text: JSON.stringify({ apiVersion: `${group}/v1`, kind, ...(spec && { spec }) }),
+      },
     },
     `create a ${kind}`,
   );
@@ -121,20 +161,32 @@ async function objectsOf(kube: Kube, role: RoleWithRights, { namespace, name }: 
   const of = (object: string): string => object.replace('kcover', name);
   // The bindings in the namespaces of jobs are not checked: each installation chooses those namespaces.
   const kinds = [...clusterRoles(), ...roles()].filter(
-    ({ kind, metadata }) => metadata?.name === `kcover-${role}` || (kind === 'ClusterRole' && metadata?.name === tenantsName(role)),
+    ({ kind, metadata }) =>
+      metadata?.name === `kcover-${role}` || (kind === 'ClusterRole' && metadata?.name === tenantsName(role)),
   );
   const paths = [
-    { title: `ServiceAccount ${namespace}/${of(`kcover-${role}`)}`, path: `/api/v1/namespaces/${namespace}/serviceaccounts/${of(`kcover-${role}`)}` },
+    {
+      title: `ServiceAccount ${namespace}/${of(`kcover-${role}`)}`,
+      path: `/api/v1/namespaces/${namespace}/serviceaccounts/${of(`kcover-${role}`)}`,
+    },
     ...kinds.map(({ kind = '', metadata }) => {
       const called = of(metadata?.name ?? '');
       const where = metadata?.namespace === undefined ? '' : `/namespaces/${namespace}`;
-      return { title: `${kind} ${called}`, path: `/apis/rbac.authorization.k8s.io/v1${where}/${kind.toLowerCase()}s/${called}` };
+      return {
+        title: `${kind} ${called}`,
+        path: `/apis/rbac.authorization.k8s.io/v1${where}/${kind.toLowerCase()}s/${called}`,
+      };
     }),
   ];
-  const found = await unlessForbidden(() => inParallel(paths, ({ title, path }) => readObject(kube, path, `read ${title}`)));
-  if (found === undefined) return warn(check, 'the current user may not read them', 'kcover doctor as an administrator');
+  const found = await unlessForbidden(() =>
+    inParallel(paths, ({ title, path }) => readObject(kube, path, `read ${title}`)),
+  );
+  if (found === undefined)
+    return warn(check, 'the current user may not read them', 'kcover doctor as an administrator');
   const missing = paths.filter((_, index) => found[index] === undefined).map(({ title }) => title);
-  return missing.length === 0 ? ok(check, `all ${paths.length} are there`) : failed(check, `missing: ${missing.join(', ')}`, apply);
+  return missing.length === 0
+    ? ok(check, `all ${paths.length} are there`)
+    : failed(check, `missing: ${missing.join(', ')}`, apply);
 }
 
 async function unlessForbidden<T>(ask: () => Promise<T>): Promise<T | undefined> {

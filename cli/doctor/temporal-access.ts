@@ -6,7 +6,10 @@ import { type Finding, ok, warn } from './finding.ts';
 /** Loopback: the server is in the same pod or on the same machine. */
 const isLocal = (address: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(address);
 
-export const examineAccess = (target: TemporalTarget): readonly Finding[] => [transport(target), ...usualNamespace(target)];
+export const examineAccess = (target: TemporalTarget): readonly Finding[] => [
+  transport(target),
+  ...usualNamespace(target),
+];
 
 function transport({ address, options: { tls, apiKey } }: TemporalTarget): Finding {
   const check = 'temporal access';
@@ -15,7 +18,8 @@ function transport({ address, options: { tls, apiKey } }: TemporalTarget): Findi
   const identified = apiKey !== undefined || certificate;
   // The client uses TLS whenever an API key is set.
   const encrypted = Boolean(tls) || apiKey !== undefined;
-  if (encrypted && identified) return ok(check, `TLS, and ${apiKey === undefined ? 'a client certificate' : 'an API key'}`);
+  if (encrypted && identified)
+    return ok(check, `TLS, and ${apiKey === undefined ? 'a client certificate' : 'an API key'}`);
   const because = encrypted
     ? `${address} does not authenticate clients: any client that reaches it has all of kcover's rights`
     : `plain text to ${address}, which does not authenticate clients: any client that reaches it, or intercepts the traffic, has all of kcover's rights`;

@@ -34,14 +34,22 @@ export async function examineTemporal(exam: TemporalExam): Promise<readonly Find
 }
 
 async function namespaceAndVersion({ client, target: { address, namespace } }: TemporalExam): Promise<Finding> {
-  const { serverVersion } = await askTemporal(client, 'ask for the version', () => client.workflowService.getSystemInfo({}));
-  const { config } = await askTemporal(client, `look at namespace ${namespace}`, () => client.workflowService.describeNamespace({ namespace }));
+  const { serverVersion } = await askTemporal(client, 'ask for the version', () =>
+    client.workflowService.getSystemInfo({}),
+  );
+  const { config } = await askTemporal(client, `look at namespace ${namespace}`, () =>
+    client.workflowService.describeNamespace({ namespace }),
+  );
   const kept = formatDuration(Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) * 1000);
   const where = `${address}, namespace ${namespace}, server ${serverVersion}, closed workflows are kept ${kept}`;
   const [major = 0, minor = 0] = (serverVersion ?? '').split('.').map(Number);
   const old = major < testedServer[0] || (major === testedServer[0] && minor < testedServer[1]);
   return old
-    ? warn('temporal', `${where}; kcover is tested with ${testedServer.join('.')}`, 'upgrade the server, or try kcover there first')
+    ? warn(
+        'temporal',
+        `${where}; kcover is tested with ${testedServer.join('.')}`,
+        'upgrade the server, or try kcover there first',
+      )
     : ok('temporal', where);
 }
 
@@ -49,10 +57,20 @@ async function attributes({ client, target, fix }: TemporalExam): Promise<Findin
   const check = 'search attributes';
   const { connection } = client;
   const gaps = await searchAttributeGaps(connection, target);
-  if (gaps === undefined) return warn(check, 'Temporal does not let kcover list them', 'compare them with contract/ids.ts where this server manages them');
+  if (gaps === undefined)
+    return warn(
+      check,
+      'Temporal does not let kcover list them',
+      'compare them with contract/ids.ts where this server manages them',
+    );
   if (gaps.missing.length + gaps.wrong.length === 0) return ok(check, 'all are registered');
   // An attribute of another type is not removed here, because its values would be lost: a person must decide that.
-  if (!fix || gaps.wrong.length > 0) return failed(check, gaps.because, gaps.wrong.length > 0 ? gaps.command : `kcover doctor --fix, or ${gaps.command}`);
+  if (!fix || gaps.wrong.length > 0)
+    return failed(
+      check,
+      gaps.because,
+      gaps.wrong.length > 0 ? gaps.command : `kcover doctor --fix, or ${gaps.command}`,
+    );
   await registerSearchAttributes(connection, target.namespace, gaps.missing);
   for (let tries = 0; tries < 40; tries++) {
     const left = await searchAttributeGaps(connection, target);
@@ -78,7 +96,9 @@ async function workers(exam: TemporalExam): Promise<Finding> {
     { what: 'activities', queue: taskQueue, type: queueTypes.activities },
     { what: 'waits', queue: waitsTaskQueue(taskQueue), type: queueTypes.activities },
   ];
-  const polled = await Promise.all(served.map(async ({ what, queue, type }) => ({ what, pollers: await pollersOf(exam, queue, type) })));
+  const polled = await Promise.all(
+    served.map(async ({ what, queue, type }) => ({ what, pollers: await pollersOf(exam, queue, type) })),
+  );
   const idle = polled.filter(({ pollers }) => pollers.length === 0);
   if (idle.length > 0)
     return warn(
@@ -97,13 +117,26 @@ async function clock(exam: TemporalExam): Promise<Finding> {
   const name = `kcover-doctor-${randomUUID()}`;
   const ending = new AbortController();
   const from = Date.now();
-  const poll = () => client.workflowService.pollWorkflowTaskQueue({ namespace: target.namespace, taskQueue: { name }, identity: 'kcover doctor' });
-  const polling = client.withAbortSignal(ending.signal, () => client.withDeadline(from + 15_000, poll)).catch(() => undefined);
+  const poll = () =>
+    client.workflowService.pollWorkflowTaskQueue({
+      namespace: target.namespace,
+      taskQueue: { name },
+      identity: 'kcover doctor',
+    });
+  const polling = client
+    .withAbortSignal(ending.signal, () => client.withDeadline(from + 15_000, poll))
+    .catch(() => undefined);
   try {
     for (let tries = 0; tries < 40; tries++) {
       const [poller] = await pollersOf(exam, name, queueTypes.workflows);
       const at = poller?.lastAccessTime;
-      if (at) return clockFinding(check, 'Temporal', clockOffset(Number(at.seconds) * 1000 + (at.nanos ?? 0) / 1e6, from, Date.now()), 2000);
+      if (at)
+        return clockFinding(
+          check,
+          'Temporal',
+          clockOffset(Number(at.seconds) * 1000 + (at.nanos ?? 0) / 1e6, from, Date.now()),
+          2000,
+        );
       await sleep(100);
     }
     return warn(check, 'Temporal did not report its time', 'compare the clocks by hand');

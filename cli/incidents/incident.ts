@@ -37,7 +37,10 @@ export interface IncidentFilter {
   readonly node?: string | undefined;
 }
 
-export const isWanted = ({ endedAt, namespace, kind, about, nodes }: IncidentSummary, wanted: IncidentFilter): boolean =>
+export const isWanted = (
+  { endedAt, namespace, kind, about, nodes }: IncidentSummary,
+  wanted: IncidentFilter,
+): boolean =>
   (endedAt === null || Date.parse(endedAt) >= wanted.since) &&
   (wanted.namespace === undefined || namespace === wanted.namespace) &&
   (wanted.job === undefined || (kind === 'recovery' && about === wanted.job)) &&
@@ -47,7 +50,9 @@ export const isWanted = ({ endedAt, namespace, kind, about, nodes }: IncidentSum
 export const causeOf = ({ askedBy, faults }: Pick<RecoveryInput, 'askedBy' | 'faults'>): string =>
   askedBy ? `${askedBy.by} asked: ${askedBy.reason}` : (faults.map(faultSentence)[0] ?? 'a fault');
 
-export const nodesOf = (faults: readonly Fault[]): readonly string[] => [...new Set(faults.flatMap(({ node }) => node ?? []))];
+export const nodesOf = (faults: readonly Fault[]): readonly string[] => [
+  ...new Set(faults.flatMap(({ node }) => node ?? [])),
+];
 
 export function fromRecord(record: IncidentRecord | NodeRecord): IncidentSummary {
   if ('job' in record) {
@@ -95,7 +100,10 @@ export const quarantineOf = (
  * Quarantines of one node with the end of each: duplicates of one incident are merged, and a node has one quarantine at a time, so all but
  * the newest have ended. `isRunning`: the node's workflow still runs.
  */
-export function settleQuarantines(incidents: readonly IncidentSummary[], isRunning: boolean): readonly IncidentSummary[] {
+export function settleQuarantines(
+  incidents: readonly IncidentSummary[],
+  isRunning: boolean,
+): readonly IncidentSummary[] {
   const byId = new Map<string, IncidentSummary>();
   for (const one of incidents) if (byId.get(one.incident)?.endedAt == null) byId.set(one.incident, one);
   const ordered = [...byId.values()].toSorted(newestFirst);

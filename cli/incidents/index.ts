@@ -13,7 +13,10 @@ export interface Search {
 }
 
 /** Newest first. An incident that Temporal still has is taken from there, not from its record. */
-export async function findIncidents(client: Client, { wanted, limit, records }: Search): Promise<readonly IncidentSummary[]> {
+export async function findIncidents(
+  client: Client,
+  { wanted, limit, records }: Search,
+): Promise<readonly IncidentSummary[]> {
   const { quarantinesInTemporal, recoveriesInTemporal } = await import('./temporal.ts');
   const { incidentsInRecords } = await import('./records.ts');
   const aboutJobs = wanted.job !== undefined || wanted.namespace !== undefined;
@@ -26,10 +29,16 @@ export async function findIncidents(client: Client, { wanted, limit, records }: 
 }
 
 /** Quarantines of one node, newest first. */
-export async function findQuarantines(client: Client, { wanted, limit, records }: Search): Promise<readonly IncidentSummary[]> {
+export async function findQuarantines(
+  client: Client,
+  { wanted, limit, records }: Search,
+): Promise<readonly IncidentSummary[]> {
   const { quarantinesInTemporal } = await import('./temporal.ts');
   const { incidentsInRecords } = await import('./records.ts');
-  const [recorded, known] = await Promise.all([records === undefined ? [] : incidentsInRecords(records), quarantinesInTemporal(client, wanted)]);
+  const [recorded, known] = await Promise.all([
+    records === undefined ? [] : incidentsInRecords(records),
+    quarantinesInTemporal(client, wanted),
+  ]);
   return chosen([...recorded.filter(({ kind }) => kind === 'quarantine'), ...known], { wanted, limit });
 }
 
@@ -45,7 +54,8 @@ function chosen(all: readonly IncidentSummary[], { wanted, limit }: Search): rea
 export function sinceOf(text: string | undefined, now: number): number {
   if (text === undefined) return 0;
   const past = parseDuration(text);
-  if (past === undefined) throw new KcoverError('usage', `--since ${text} is not a duration`, { remedy: '--since 30m, 24h or 7d' });
+  if (past === undefined)
+    throw new KcoverError('usage', `--since ${text} is not a duration`, { remedy: '--since 30m, 24h or 7d' });
   return Math.max(0, now - past);
 }
 

@@ -10,7 +10,9 @@ import { fromRecord, type IncidentSummary, settleQuarantines } from './incident.
 
 /** All incidents in a directory of records. Other files are skipped. */
 export async function incidentsInRecords(directory: string): Promise<readonly IncidentSummary[]> {
-  const found = (await inParallel(await filesIn(directory), readRecord)).flatMap((record) => (record ? [fromRecord(record)] : []));
+  const found = (await inParallel(await filesIn(directory), readRecord)).flatMap((record) =>
+    record ? [fromRecord(record)] : [],
+  );
   const quarantines = found.filter(({ kind }) => kind === 'quarantine');
   const nodes = new Set(quarantines.map(({ about }) => about));
   return [
@@ -28,10 +30,14 @@ async function filesIn(directory: string): Promise<readonly string[]> {
   try {
     return (await readdir(directory)).filter((name) => name.endsWith('.json')).map((name) => join(directory, name));
   } catch (error) {
-    throw new KcoverError('file.unreadable', `read ${directory}: ${error instanceof Error ? error.message : 'unknown failure'}`, {
-      what: 'the records cannot be read',
-      remedy: 'name the directory that records.directory of the worker names',
-    });
+    throw new KcoverError(
+      'file.unreadable',
+      `read ${directory}: ${error instanceof Error ? error.message : 'unknown failure'}`,
+      {
+        what: 'the records cannot be read',
+        remedy: 'name the directory that records.directory of the worker names',
+      },
+    );
   }
 }
 

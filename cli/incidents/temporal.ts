@@ -12,7 +12,15 @@ import { inParallel } from '../../kube/client/parallel.ts';
 import type { NodeState } from '../../workflows/node/state.ts';
 import { askTemporal } from '../clients/temporal.ts';
 import { attribute, listWorkflows, unlessGone } from '../clients/workflows.ts';
-import { causeOf, fromRecord, type IncidentSummary, nodesOf, quarantineOf, settleQuarantines, type IncidentFilter } from './incident.ts';
+import {
+  causeOf,
+  fromRecord,
+  type IncidentSummary,
+  nodesOf,
+  quarantineOf,
+  settleQuarantines,
+  type IncidentFilter,
+} from './incident.ts';
 
 const atOnce = 8;
 const nodeKey = defineSearchAttributeKey('KcoverNode', searchAttributes.KcoverNode);
@@ -20,7 +28,8 @@ const nodeKey = defineSearchAttributeKey('KcoverNode', searchAttributes.KcoverNo
 type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
 type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
 
-const stillThere = (since: number): string => `(ExecutionStatus = 'Running' OR CloseTime > '${new Date(since).toISOString()}')`;
+const stillThere = (since: number): string =>
+  `(ExecutionStatus = 'Running' OR CloseTime > '${new Date(since).toISOString()}')`;
 
 /** The newest `limit` recoveries. */
 export async function recoveriesInTemporal(
@@ -42,7 +51,10 @@ export async function recoveriesInTemporal(
 async function readRecovery(client: Client, info: WorkflowExecutionInfo): Promise<IncidentSummary> {
   const { workflowId, runId, startTime, closeTime, status } = info;
   const input = await unlessGone(readStart(client, workflowId, runId));
-  const closed = closeTime === undefined ? undefined : ((await unlessGone(howItClosed(client, workflowId, status.name))) ?? forgotten);
+  const closed =
+    closeTime === undefined
+      ? undefined
+      : ((await unlessGone(howItClosed(client, workflowId, status.name))) ?? forgotten);
   const phase = attribute(info, 'KcoverPhase');
   const cause = [phase, input && causeOf(input)].filter((part) => part !== undefined).join('; ');
   return {
@@ -70,11 +82,20 @@ const howItClosed = (
   status: WorkflowExecutionInfo['status']['name'],
 ): Promise<Pick<RecoveryOutcome, 'outcome' | 'because'>> =>
   status === 'COMPLETED'
-    ? askTemporal(client, `read how ${workflowId} ended`, () => client.workflow.getHandle<() => Promise<RecoveryOutcome>>(workflowId).result())
-    : Promise.resolve({ outcome: status === 'CANCELLED' ? 'cancelled' : 'failed', because: `it was ${status.toLowerCase()} before it could report` });
+    ? askTemporal(client, `read how ${workflowId} ended`, () =>
+        client.workflow.getHandle<() => Promise<RecoveryOutcome>>(workflowId).result(),
+      )
+    : Promise.resolve({
+        outcome: status === 'CANCELLED' ? 'cancelled' : 'failed',
+        because: `it was ${status.toLowerCase()} before it could report`,
+      });
 
 /** Input of a recovery; undefined when Temporal no longer has its history. */
-export async function readStart(client: Client, workflowId: string, runId?: string): Promise<RecoveryInput | undefined> {
+export async function readStart(
+  client: Client,
+  workflowId: string,
+  runId?: string,
+): Promise<RecoveryInput | undefined> {
   const { history } = await askTemporal(client, `read how ${workflowId} began`, () =>
     client.workflowService.getWorkflowExecutionHistory({
       namespace: client.options.namespace,
@@ -86,9 +107,15 @@ export async function readStart(client: Client, workflowId: string, runId?: stri
 }
 
 /** Quarantines of all nodes, or of one. */
-export async function quarantinesInTemporal(client: Client, { since, node }: Pick<IncidentFilter, 'since' | 'node'>): Promise<readonly IncidentSummary[]> {
+export async function quarantinesInTemporal(
+  client: Client,
+  { since, node }: Pick<IncidentFilter, 'since' | 'node'>,
+): Promise<readonly IncidentSummary[]> {
   const which = node === undefined ? '' : ` AND WorkflowId = ${quoted(nodeWorkflowId(node))}`;
-  const runs = await listWorkflows(client, `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ${stillThere(since)}${which}`);
+  const runs = await listWorkflows(
+    client,
+    `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ${stillThere(since)}${which}`,
+  );
   const found = (await inParallel(runs, (run) => readRun(client, run), atOnce)).flat();
   const running = new Set(runs.filter(({ status }) => status.name === 'RUNNING').map(({ workflowId }) => workflowId));
   const nodes = new Set(found.map(({ about }) => about));
@@ -101,8 +128,13 @@ export async function quarantinesInTemporal(client: Client, { since, node }: Pic
 }
 
 /** Payloads of the input of one run, followed by those of each of its records. */
-async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<readonly IncidentSummary[]> {
-  const history = await unlessGone(askTemporal(client, `read ${workflowId}`, () => client.workflow.getHandle(workflowId, runId).fetchHistory()));
+async function readRun(
+  client: Client,
+  { workflowId, runId }: WorkflowExecutionInfo,
+): Promise<readonly IncidentSummary[]> {
+  const history = await unlessGone(
+    askTemporal(client, `read ${workflowId}`, () => client.workflow.getHandle(workflowId, runId).fetchHistory()),
+  );
   if (history === undefined) return [];
   const input = await decoded<NodeInput & { readonly state?: NodeState }>(
     client,
@@ -118,7 +150,9 @@ async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionI
 
 /** The record that a recovery wrote at its end; undefined while it is open, or when Temporal has no such recovery. */
 export async function recordInTemporal(client: Client, incident: string): Promise<IncidentRecord | undefined> {
-  const history = await unlessGone(askTemporal(client, `read ${incident}`, () => client.workflow.getHandle(incident).fetchHistory()));
+  const history = await unlessGone(
+    askTemporal(client, `read ${incident}`, () => client.workflow.getHandle(incident).fetchHistory()),
+  );
   return history && decoded<IncidentRecord>(client, recordsIn(history).at(-1));
 }
 

@@ -7,16 +7,30 @@ import { jobTitle } from '../../contract/job/jobs.ts';
 import { type ApprovalRequest, type OperatorRequest, updates } from '../../contract/wire/messages.ts';
 import type { Question } from '../../contract/recovery/plan.ts';
 import { clockTime } from '../program/clock.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions, type CommandContext, type Typed } from '../program/command.ts';
+import {
+  type CommandOutput,
+  type CommandEntry,
+  sharedOptions,
+  type CommandContext,
+  type Typed,
+} from '../program/command.ts';
 import { commandFor, notWatched } from '../clients/job-update.ts';
 import { properties } from '../program/output.ts';
 
 /** Arguments, options and exit codes that `approve` and `deny` share. */
 export const approvalParts = {
-  arguments: [{ name: '<incident>', describe: 'Id of the recovery, as kcover status prints it; or its job, such as pytorchjob/llm' }],
+  arguments: [
+    {
+      name: '<incident>',
+      describe: 'Id of the recovery, as kcover status prints it; or its job, such as pytorchjob/llm',
+    },
+  ],
   options: [
     sharedOptions.reason,
-    { flags: '--question <id>', describe: 'Id of the question to answer, as kcover status prints it; the open question otherwise' },
+    {
+      flags: '--question <id>',
+      describe: 'Id of the question to answer, as kcover status prints it; the open question otherwise',
+    },
     sharedOptions.namespace,
     sharedOptions.kubeconfig,
     sharedOptions.output,
@@ -32,7 +46,11 @@ export interface ApprovalAnswer {
 }
 
 /** Throws `refused` when the recovery has no open question, or another one than was answered; `not-found` when no recovery is open. */
-export async function answerRecovery(typed: Typed, context: CommandContext, update: 'approve' | 'deny'): Promise<CommandOutput> {
+export async function answerRecovery(
+  typed: Typed,
+  context: CommandContext,
+  update: 'approve' | 'deny',
+): Promise<CommandOutput> {
   const { sendUpdate } = await import('../clients/workflows.ts');
   const { environment, session, now } = context;
   const incident = await incidentTyped(typed, context);
@@ -49,7 +67,11 @@ export async function answerRecovery(typed: Typed, context: CommandContext, upda
 }
 
 /** The question and the answer, as text. */
-export function describeAnswer({ incident, approved, question }: ApprovalAnswer, { by, reason }: OperatorRequest, now: number): string {
+export function describeAnswer(
+  { incident, approved, question }: ApprovalAnswer,
+  { by, reason }: OperatorRequest,
+  now: number,
+): string {
   return [
     incident,
     properties([
@@ -90,8 +112,14 @@ async function incidentTyped(typed: Typed, context: CommandContext): Promise<str
 function explained(error: unknown, incident: string): unknown {
   if (!(error instanceof KcoverError)) return error;
   if (error.code === 'refused')
-    return new KcoverError('refused', error.because, { what: 'the recovery does not wait for this answer', remedy: 'kcover status of its job' });
+    return new KcoverError('refused', error.because, {
+      what: 'the recovery does not wait for this answer',
+      remedy: 'kcover status of its job',
+    });
   if (error.code === 'not-found')
-    return new KcoverError('not-found', `no recovery ${incident} is open`, { what: 'there is nothing to answer', remedy: 'kcover incidents' });
+    return new KcoverError('not-found', `no recovery ${incident} is open`, {
+      what: 'there is nothing to answer',
+      remedy: 'kcover incidents',
+    });
   return error;
 }

@@ -21,9 +21,15 @@ export async function jobTyped(typed: Typed, { session }: CommandContext, argume
 /** Tries each version of the resource: a cluster has one of them, and the command line does not name it. */
 async function readNamed(kube: Kube, namespace: string, { kind, name }: JobName): Promise<JobView> {
   const entry = jobKinds[kind];
-  const versions = Object.values(jobKinds).filter(({ group, plural }) => group === entry.group && plural === entry.plural);
+  const versions = Object.values(jobKinds).filter(
+    ({ group, plural }) => group === entry.group && plural === entry.plural,
+  );
   for (const each of [entry, ...versions.filter((other) => other !== entry)]) {
-    const object = await readObject(kube, objectPath(namespacePath(each, namespace), name), `read ${each.plural}/${name} in namespace ${namespace}`);
+    const object = await readObject(
+      kube,
+      objectPath(namespacePath(each, namespace), name),
+      `read ${each.plural}/${name} in namespace ${namespace}`,
+    );
     if (object) return each.view(object, { key: quarantineTaintKey, effect: 'NoSchedule' });
   }
   throw new KcoverError('not-found', `there is no ${kind} ${name} in namespace ${namespace}`, {

@@ -13,7 +13,11 @@ export interface JobName {
 /** Names that kubectl accepts for a kind, in lower case. */
 function spellings(kind: JobKind): readonly string[] {
   const { group, version, plural, objectKind } = jobKinds[kind];
-  return [jobKindNames[kind], plural, objectKind.toLowerCase()].flatMap((word) => [word, `${word}.${group}`, `${word}.${version}.${group}`]);
+  return [jobKindNames[kind], plural, objectKind.toLowerCase()].flatMap((word) => [
+    word,
+    `${word}.${group}`,
+    `${word}.${version}.${group}`,
+  ]);
 }
 
 /** Throws `usage` for anything else. */
@@ -27,4 +31,6 @@ export function parseJobName(text: string): JobName {
 }
 
 const unusable = (text: string, why: string): KcoverError =>
-  new KcoverError('usage', `${JSON.stringify(text)}: ${why}`, { remedy: `one of ${kinds.map((kind) => `${jobKindNames[kind]}/NAME`).join(', ')}` });
+  new KcoverError('usage', `${JSON.stringify(text)}: ${why}`, {
+    remedy: `one of ${kinds.map((kind) => `${jobKindNames[kind]}/NAME`).join(', ')}`,
+  });

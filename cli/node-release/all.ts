@@ -39,13 +39,17 @@ export async function releaseAll(asked: ReleaseAll): Promise<CommandOutput> {
   const lines = rows.map(({ node, outcome, incident, because }) => [node, outcome, incident ?? '', because ?? '']);
   return {
     data: rows,
-    text: rows.length === 0 ? 'no node has a taint, cordon or annotation of kcover' : table(['node', 'outcome', 'incident', 'because'], lines),
+    text:
+      rows.length === 0
+        ? 'no node has a taint, cordon or annotation of kcover'
+        : table(['node', 'outcome', 'incident', 'because'], lines),
     exit: rows.some(({ outcome }) => outcome === 'failed') ? 'failed' : 'ok',
   };
 }
 
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
-const incidentOn = ({ metadata }: V1Node): string | null => metadata?.annotations?.[annotations.quarantineIncident] ?? null;
+const incidentOn = ({ metadata }: V1Node): string | null =>
+  metadata?.annotations?.[annotations.quarantineIncident] ?? null;
 
 const wouldBe = (node: V1Node, ownerOnly: boolean): ReleaseRow => ({
   node: nameOf(node),
@@ -54,7 +58,10 @@ const wouldBe = (node: V1Node, ownerOnly: boolean): ReleaseRow => ({
   because: node.metadata?.annotations?.[annotations.quarantineReason] ?? null,
 });
 
-async function released(node: V1Node, { session, request, taskQueue, ownerOnly, quarantine }: ReleaseAll): Promise<ReleaseRow> {
+async function released(
+  node: V1Node,
+  { session, request, taskQueue, ownerOnly, quarantine }: ReleaseAll,
+): Promise<ReleaseRow> {
   const row = { node: nameOf(node), incident: incidentOn(node) };
   try {
     if (!ownerOnly) return await releaseByWorkflow(session, row.node, request, taskQueue);

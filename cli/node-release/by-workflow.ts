@@ -18,7 +18,12 @@ export interface Released {
   readonly because: string | null;
 }
 
-export async function releaseByWorkflow(session: Session, node: string, request: OperatorRequest, taskQueue: string): Promise<Released> {
+export async function releaseByWorkflow(
+  session: Session,
+  node: string,
+  request: OperatorRequest,
+  taskQueue: string,
+): Promise<Released> {
   const { startWorkflow } = await import('../clients/start-workflow.ts');
   const { sendUpdate } = await import('../clients/workflows.ts');
   const client = await session.temporal();
@@ -26,7 +31,8 @@ export async function releaseByWorkflow(session: Session, node: string, request:
   const { incident } = await release()
     .catch(async (error: unknown) => {
       // The workflow was terminated while the node had the taint: a new one adopts the quarantine and then releases it.
-      if (!(error instanceof KcoverError) || error.code !== 'not-found' || !(await isOurs(await session.kube(), node))) throw error;
+      if (!(error instanceof KcoverError) || error.code !== 'not-found' || !(await isOurs(await session.kube(), node)))
+        throw error;
       await startWorkflow(client, nodeStart(node, taskQueue));
       return release();
     })
@@ -34,7 +40,12 @@ export async function releaseByWorkflow(session: Session, node: string, request:
       throw explained(error, node);
     });
   const outcome = await awaitEnd(client, node);
-  return { node, incident: incident === '' ? null : incident, outcome: outcome?.outcome ?? 'releasing', because: outcome?.because ?? null };
+  return {
+    node,
+    incident: incident === '' ? null : incident,
+    outcome: outcome?.outcome ?? 'releasing',
+    because: outcome?.because ?? null,
+  };
 }
 
 async function isOurs(kube: Kube, name: string): Promise<boolean> {
@@ -44,9 +55,16 @@ async function isOurs(kube: Kube, name: string): Promise<boolean> {
 
 function explained(error: unknown, node: string): unknown {
   if (!(error instanceof KcoverError)) return error;
-  if (error.code === 'refused') return new KcoverError('refused', error.because, { what: `node ${node} is not released`, remedy: 'kcover node list' });
+  if (error.code === 'refused')
+    return new KcoverError('refused', error.because, {
+      what: `node ${node} is not released`,
+      remedy: 'kcover node list',
+    });
   if (error.code === 'not-found')
-    return new KcoverError('not-found', `node ${node} has no running workflow`, { what: 'there is nothing to release', remedy: 'kcover node list' });
+    return new KcoverError('not-found', `node ${node} has no running workflow`, {
+      what: 'there is nothing to release',
+      remedy: 'kcover node list',
+    });
   return error;
 }
 

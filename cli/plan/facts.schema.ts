@@ -5,7 +5,13 @@ import { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
 import { type FaultSource, faultSources } from '../../contract/faults/sources.ts';
 import { actions, blames } from '../../contract/faults/faults.ts';
-import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from '../../contract/job/job-overrides.ts';
+import {
+  capacityChoices,
+  checkpointStrategies,
+  hangResponses,
+  recoveryModes,
+  restartLevels,
+} from '../../contract/job/job-overrides.ts';
 import { jobKinds, stopMethods } from '../../contract/job/jobs.ts';
 import { progressPhases } from '../../contract/progress/progress.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
@@ -35,11 +41,19 @@ const fault = z.looseObject({
   standing: z.enum(['current', 'retired', 'unknown']).optional(),
   kernel: z.looseObject({ bootId: text, sequence: count }).optional(),
   pod: z.looseObject({ name: text, uid: text, createdAt: time }).optional(),
-  quarantine: z.looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because }).optional(),
+  quarantine: z
+    .looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because })
+    .optional(),
 });
 
 const pace = z.looseObject({ msPerStep: z.number().positive(), stepsPerCheckpoint: z.number().positive().optional() });
-const progress = z.looseObject({ step: count, checkpointStep: count.optional(), at: time, phase: z.enum(progressPhases).optional(), pace: pace.optional() });
+const progress = z.looseObject({
+  step: count,
+  checkpointStep: count.optional(),
+  at: time,
+  phase: z.enum(progressPhases).optional(),
+  pace: pace.optional(),
+});
 
 const overrides = z.looseObject({
   mode: z.enum(recoveryModes).optional(),
@@ -129,7 +143,10 @@ const facts = z.strictObject({
 const most = 5;
 
 /** Parses facts, or the whole output of `kcover plan --output json`, as JSON or YAML, and the settings in them. Throws `usage` with the problem. */
-export function parseFacts(file: string, written: string): { readonly facts: PlanInput; readonly settings: WorkerSettings } {
+export function parseFacts(
+  file: string,
+  written: string,
+): { readonly facts: PlanInput; readonly settings: WorkerSettings } {
   const document = unwrapped(parsed(file, written));
   const result = facts.safeParse(document);
   const settings = workerSettings.safeParse(result.data?.settings ?? {});
@@ -141,17 +158,25 @@ export function parseFacts(file: string, written: string): { readonly facts: Pla
 }
 
 const issuesOf = (error: z.ZodError | undefined, below: readonly string[]): string[] =>
-  (error?.issues ?? []).map(({ path, message }) => `${[...below, ...path.map(String)].join('.') || 'the file'}: ${message}`);
+  (error?.issues ?? []).map(
+    ({ path, message }) => `${[...below, ...path.map(String)].join('.') || 'the file'}: ${message}`,
+  );
 
 function parsed(file: string, written: string): unknown {
   try {
     return parse(written);
   } catch (error) {
-    throw unusable(`${file}: neither JSON nor YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`);
+    throw unusable(
+      `${file}: neither JSON nor YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`,
+    );
   }
 }
 
-const unwrapped = (document: unknown): unknown => (typeof document === 'object' && document !== null && 'facts' in document ? document.facts : document);
+const unwrapped = (document: unknown): unknown =>
+  typeof document === 'object' && document !== null && 'facts' in document ? document.facts : document;
 
 const unusable = (why: string): KcoverError =>
-  new KcoverError('usage', why, { what: 'the facts cannot be used', remedy: 'kcover plan JOB --output json > facts.json writes such a file' });
+  new KcoverError('usage', why, {
+    what: 'the facts cannot be used',
+    remedy: 'kcover plan JOB --output json > facts.json writes such a file',
+  });

@@ -40,7 +40,12 @@ export interface KnownFacts {
   /** A person has paused this job. */
   readonly paused?: OperatorRequest;
   /** The open recovery. */
-  readonly open?: { readonly incident: string; readonly stops: number; readonly attempts: number; readonly asked: boolean };
+  readonly open?: {
+    readonly incident: string;
+    readonly stops: number;
+    readonly attempts: number;
+    readonly asked: boolean;
+  };
 }
 
 /** State of a job that has no workflow. */

@@ -17,10 +17,15 @@ export type HistoryEntry = { readonly at: number } & (
 );
 
 /** What a run of the job's workflow is started with: the state, where it continues an earlier run. */
-export type JobRunInput = JobInput & { readonly state?: Pick<JobState, 'inbox' | 'seen' | 'usage' | 'open' | 'attemptStartedAt' | 'paused' | 'historyUntil'> };
+export type JobRunInput = JobInput & {
+  readonly state?: Pick<JobState, 'inbox' | 'seen' | 'usage' | 'open' | 'attemptStartedAt' | 'paused' | 'historyUntil'>;
+};
 
 /** Faults that no recovery has taken into account, budget usage, pause, and the id of the open recovery. */
-export function foldJob(input: JobRunInput | undefined, entries: readonly HistoryEntry[]): Omit<KnownFacts, 'open' | 'handled'> & { readonly open?: string } {
+export function foldJob(
+  input: JobRunInput | undefined,
+  entries: readonly HistoryEntry[],
+): Omit<KnownFacts, 'open' | 'handled'> & { readonly open?: string } {
   const continued = input?.state;
   const waiting = new Map(continued?.inbox.map((fault) => [fault.id, fault]));
   const gone = new Set(continued?.seen);
@@ -30,7 +35,8 @@ export function foldJob(input: JobRunInput | undefined, entries: readonly Histor
   for (const entry of entries) {
     switch (entry.kind) {
       case 'faults':
-        for (const fault of entry.faults) if (!gone.has(fault.id)) waiting.set(fault.id, merged(waiting.get(fault.id), fault));
+        for (const fault of entry.faults)
+          if (!gone.has(fault.id)) waiting.set(fault.id, merged(waiting.get(fault.id), fault));
         break;
       case 'paused':
         paused = entry.by;
@@ -71,7 +77,8 @@ export function foldRecovery(
   const handled = new Set<string>();
   let stops = 0;
   for (const entry of entries) {
-    if (entry.kind === 'faults') for (const fault of entry.faults) faults.set(fault.id, merged(faults.get(fault.id), fault));
+    if (entry.kind === 'faults')
+      for (const fault of entry.faults) faults.set(fault.id, merged(faults.get(fault.id), fault));
     if (entry.kind !== 'stopped') continue;
     stops += 1;
     for (const id of faults.keys()) handled.add(id);
@@ -92,5 +99,13 @@ const merged = (before: Fault | undefined, fault: Fault): Fault =>
 function ended(one: BudgetEntry, { stopsStarted, blame, before }: RecoveryOutcome, at: number): BudgetEntry[] {
   if (stopsStarted === 0) return [];
   const { step, checkpointStep } = before ?? {};
-  return [{ ...one, endedAt: at, ...(blame && { blame }), ...(step !== undefined && { step }), ...(checkpointStep !== undefined && { checkpointStep }) }];
+  return [
+    {
+      ...one,
+      endedAt: at,
+      ...(blame && { blame }),
+      ...(step !== undefined && { step }),
+      ...(checkpointStep !== undefined && { checkpointStep }),
+    },
+  ];
 }

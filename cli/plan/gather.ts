@@ -31,12 +31,19 @@ export interface PlanRequest {
 }
 
 /** Throws when Kubernetes does not answer. When Temporal does not, `unseen` says what is missing. */
-export async function gatherFacts(session: Session, { job: { ref }, fault, settings, written, now }: PlanRequest): Promise<PlanInput> {
+export async function gatherFacts(
+  session: Session,
+  { job: { ref }, fault, settings, written, now }: PlanRequest,
+): Promise<PlanInput> {
   const kube = await session.kube();
   const { taint } = settings.quarantine;
   const at = new Date(now).toISOString();
-  const [job, { present: pods, terminating, oldestAt, succeeded }] = await Promise.all([readJob(kube, ref, taint), podsOfJob(kube, ref)]);
-  if (!job) throw new KcoverError('not-found', `${ref.name} was deleted a moment ago`, { what: 'there is no such job' });
+  const [job, { present: pods, terminating, oldestAt, succeeded }] = await Promise.all([
+    readJob(kube, ref, taint),
+    podsOfJob(kube, ref),
+  ]);
+  if (!job)
+    throw new KcoverError('not-found', `${ref.name} was deleted a moment ago`, { what: 'there is no such job' });
   const hypothetical = fault && hypotheticalFault({ ...fault, job: ref, pods, at });
 
   const history = await askedOf(session, (client) => readKnown(client, ref));
@@ -55,7 +62,15 @@ export async function gatherFacts(session: Session, { job: { ref }, fault, setti
     ...(permission.answer ?? { undecided: [] }),
   };
   const unseen = unseenOf(history, permission);
-  const facts: PlanInput = { schema: 1, at, settings: written, attempt, known, ...(hypothetical && { hypothetical }), unseen };
+  const facts: PlanInput = {
+    schema: 1,
+    at,
+    settings: written,
+    attempt,
+    known,
+    ...(hypothetical && { hypothetical }),
+    unseen,
+  };
   return withCapacity(kube, facts, settings);
 }
 
@@ -74,12 +89,17 @@ async function askedOf<T>(session: Session, ask: (client: Client) => Promise<T>)
   }
 }
 
-function unseenOf(history: QueryResult<KnownFacts | undefined>, permission: QueryResult<Pick<AttemptFacts, 'paused' | 'undecided'>>): string[] {
+function unseenOf(
+  history: QueryResult<KnownFacts | undefined>,
+  permission: QueryResult<Pick<AttemptFacts, 'paused' | 'undecided'>>,
+): string[] {
   const because = (history.failure ?? permission.failure)?.because;
   return [
     ...(history.failure ? [`pending faults and used budget: ${because}`] : []),
     ...(permission.failure ? [`whether kcover is paused: ${because}`] : []),
-    ...(!history.failure && history.answer === undefined ? ['the job has no workflow: no fault is pending and no budget was used'] : []),
+    ...(!history.failure && history.answer === undefined
+      ? ['the job has no workflow: no fault is pending and no budget was used']
+      : []),
   ];
 }
 
@@ -93,6 +113,9 @@ async function readNodes(
   const found = await inParallel(names, (name) => readNode(kube, name));
   const views = found.flatMap((node) => (node ? [nodeView(node, taint)] : []));
   if (hypothetical?.node !== undefined && !views.some(({ name }) => name === hypothetical.node))
-    throw new KcoverError('not-found', `there is no node ${hypothetical.node}`, { what: 'there is no such node', remedy: 'kubectl get nodes' });
+    throw new KcoverError('not-found', `there is no node ${hypothetical.node}`, {
+      what: 'there is no such node',
+      remedy: 'kubectl get nodes',
+    });
   return views;
 }

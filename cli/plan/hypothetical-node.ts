@@ -27,7 +27,9 @@ export function judgeHypothetical(facts: PlanInput, settings: WorkerSettings): N
   const state = holdOf(decision, fault);
   if (state === undefined) return { facts, decision, steps: [], concerns: false };
   const quarantine: QuarantineStatus = { state, because: decision.because };
-  const nodes = facts.attempt.nodes.map((node) => (node.name === fault.node ? afterwards(node, state, decision.reason) : node));
+  const nodes = facts.attempt.nodes.map((node) =>
+    node.name === fault.node ? afterwards(node, state, decision.reason) : node,
+  );
   return {
     facts: { ...facts, hypothetical: { ...fault, quarantine }, attempt: { ...facts.attempt, nodes } },
     decision,
@@ -55,9 +57,17 @@ function afterwards(node: NodeView, state: QuarantineStatus['state'], reason = '
   return state === 'quarantined' && !node.taint ? { ...node, taint: { value: reason, ours: true } } : node;
 }
 
-function quarantineSteps(node: string, { kind, because, reason }: Undated<NodeDecision>, { quarantine: { taint, cordon } }: WorkerSettings): PlanStep[] {
+function quarantineSteps(
+  node: string,
+  { kind, because, reason }: Undated<NodeDecision>,
+  { quarantine: { taint, cordon } }: WorkerSettings,
+): PlanStep[] {
   if (kind !== 'quarantine' && kind !== 'observe') return [];
   const what = `${node}: taint ${taint.key}=${taint.value ?? reason ?? ''}:${taint.effect}${cordon ? ', and cordon' : ''}`;
-  const step: PlanStep = { step: 'quarantine', what, because: `${because}; if the limit of quarantined nodes refuses it, the recovery is held` };
+  const step: PlanStep = {
+    step: 'quarantine',
+    what,
+    because: `${because}; if the limit of quarantined nodes refuses it, the recovery is held`,
+  };
   return [kind === 'observe' ? { ...step, otherwise: true } : step];
 }

@@ -3,7 +3,13 @@
 import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
 import { KcoverError } from '../../contract/errors.ts';
 import { sourcesOf, traitsOf } from '../../contract/faults/sources.ts';
-import { type Fault, nodeNotReady, preflightFaults, recoveryRequested, trainingHangs } from '../../contract/faults/faults.ts';
+import {
+  type Fault,
+  nodeNotReady,
+  preflightFaults,
+  recoveryRequested,
+  trainingHangs,
+} from '../../contract/faults/faults.ts';
 import type { AttemptPod, JobRef } from '../../contract/job/jobs.ts';
 import { lookUp } from '../../faults/kernel/catalogue.ts';
 import { kernelFault } from '../../faults/kernel/from-kernel.ts';
@@ -29,7 +35,8 @@ export function hypotheticalFault(wanted: HypotheticalFault): Fault {
   if (/^(x|sx)id\/\d+$/.test(code) || kernelLines[code] !== undefined) return onNode(wanted);
   if (podStatuses[code] !== undefined) return onPod(wanted, podStatuses[code]);
   if (code === nodeNotReady) return { ...seen(wanted, 'node', 'its kubelet no longer answers'), node: nodeOf(wanted) };
-  if (preflightCodes.includes(code)) return { ...seen(wanted, 'preflight', 'a preflight found it'), node: nodeOf(wanted) };
+  if (preflightCodes.includes(code))
+    return { ...seen(wanted, 'preflight', 'a preflight found it'), node: nodeOf(wanted) };
   const [source] = sourcesOf('agent').filter((name) => traitsOf(name).codes.test(code) && !traitsOf(name).hasPosition);
   if (source !== undefined) return ofAgent(wanted, source);
   if (code === trainingHangs) return { ...seen(wanted, 'progress', 'training stands still'), job: wanted.job.uid };
@@ -57,11 +64,20 @@ const kernelLines: Readonly<Record<string, string>> = {
 function onNode(wanted: HypotheticalFault): Fault {
   const { code, at } = wanted;
   const [kind, number] = code.split('/');
-  const words = lookUp(kind === 'sxid' ? 'sxid' : 'xid', Number(number))?.name ?? 'of which the catalogue knows nothing';
+  const words =
+    lookUp(kind === 'sxid' ? 'sxid' : 'xid', Number(number))?.name ?? 'of which the catalogue knows nothing';
   const line =
     kernelLines[code] ??
-    (kind === 'sxid' ? `nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): ${number}, ${words}` : `NVRM: Xid (PCI:0000:5d:00): ${number}, ${words}`);
-  const fault = kernelFault({ line, position: { bootId: 'hypothetical', sequence: 1 }, node: nodeOf(wanted), seenAt: at, evidence: [] });
+    (kind === 'sxid'
+      ? `nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): ${number}, ${words}`
+      : `NVRM: Xid (PCI:0000:5d:00): ${number}, ${words}`);
+  const fault = kernelFault({
+    line,
+    position: { bootId: 'hypothetical', sequence: 1 },
+    node: nodeOf(wanted),
+    seenAt: at,
+    evidence: [],
+  });
   if (fault === undefined || fault.code !== code)
     throw new KcoverError('usage', `${code} cannot be assumed: no driver writes it`, { remedy: '--fault xid/79' });
   return fault;
@@ -69,7 +85,14 @@ function onNode(wanted: HypotheticalFault): Fault {
 
 /** A container that ended. */
 const ended = (reason: string, exitCode: number): V1ContainerStatus[] => [
-  { name: 'trainer', image: '', imageID: '', ready: false, restartCount: 0, state: { terminated: { exitCode, reason } } },
+  {
+    name: 'trainer',
+    image: '',
+    imageID: '',
+    ready: false,
+    restartCount: 0,
+    state: { terminated: { exitCode, reason } },
+  },
 ];
 
 /** A pod status for each code of a pod failure. */
@@ -99,7 +122,9 @@ function onPod(wanted: HypotheticalFault, status: V1PodStatus): Fault {
 function nodeOf({ code, node, pod, pods }: HypotheticalFault): string {
   const found = node ?? pods.find(({ name }) => name === pod)?.node;
   if (found !== undefined) return found;
-  throw new KcoverError('usage', `${code} needs --node`, { remedy: `--node ${pods.find((one) => one.node !== undefined)?.node ?? 'NAME'}` });
+  throw new KcoverError('usage', `${code} needs --node`, {
+    remedy: `--node ${pods.find((one) => one.node !== undefined)?.node ?? 'NAME'}`,
+  });
 }
 
 const seen = ({ code, at }: HypotheticalFault, source: Fault['source'], message: string): Fault => ({

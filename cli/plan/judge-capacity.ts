@@ -15,14 +15,24 @@ export interface CapacityJudgement {
 }
 
 /** Undefined when the plan does not check capacity, or capacity was not read. */
-export function judgeCapacity(facts: PlanInput, plan: RecoveryPlan, by: StopMethod, settings: WorkerSettings): CapacityJudgement | undefined {
+export function judgeCapacity(
+  facts: PlanInput,
+  plan: RecoveryPlan,
+  by: StopMethod,
+  settings: WorkerSettings,
+): CapacityJudgement | undefined {
   const { capacity, severity, level } = plan;
   if (!capacity || !facts.capacity) return undefined;
-  const judge = (observed: CapacityFacts, how: CapacityRequest['by']) => decideCapacity({ facts: observed, plan: capacity, severity, by: how }, settings);
+  const judge = (observed: CapacityFacts, how: CapacityRequest['by']) =>
+    decideCapacity({ facts: observed, plan: capacity, severity, by: how }, settings);
   if (level.name !== 'pod') return { decision: judge(facts.capacity, by) };
   const alone = judge(facts.capacity, 'pods');
   if (alone.kind !== 'hold' || capacity.choice !== 'shrink' || !facts.capacityOfAll) return { decision: alone };
   const whole = judge(facts.capacityOfAll, by);
-  if (whole.kind === 'shrink') return { decision: alone, wholeJobNext: { because: `${alone.because}; ${whole.because}`, capacity: facts.capacityOfAll } };
+  if (whole.kind === 'shrink')
+    return {
+      decision: alone,
+      wholeJobNext: { because: `${alone.because}; ${whole.because}`, capacity: facts.capacityOfAll },
+    };
   return { decision: whole.kind === 'hold' ? whole : alone };
 }

@@ -28,10 +28,17 @@ export async function readKnown(client: Client, job: JobRef): Promise<KnownFacts
 }
 
 /** The pause of the whole cluster, and those of the nodes whose quarantine is not decided yet. */
-export async function readHolds(client: Client, nodes: readonly string[]): Promise<Pick<AttemptFacts, 'paused' | 'undecided'>> {
+export async function readHolds(
+  client: Client,
+  nodes: readonly string[],
+): Promise<Pick<AttemptFacts, 'paused' | 'undecided'>> {
   const cluster = await unlessGone(statusOf(client, 'cluster', clusterWorkflowId));
-  const judged = await Promise.all(nodes.map((node) => unlessGone(statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)))));
-  const undecided = judged.flatMap((status) => (status?.phase === 'deciding' ? [{ node: status.node, because: status.because }] : []));
+  const judged = await Promise.all(
+    nodes.map((node) => unlessGone(statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)))),
+  );
+  const undecided = judged.flatMap((status) =>
+    status?.phase === 'deciding' ? [{ node: status.node, because: status.because }] : [],
+  );
   const { paused } = cluster ?? {};
   return { undecided, ...(paused && { paused: { by: paused.by, reason: paused.reason } }) };
 }
@@ -45,11 +52,15 @@ interface Read<Input> {
 }
 
 async function readWorkflow<Input>(client: Client, workflowId: string): Promise<Read<Input>> {
-  const { events } = await askTemporal(client, `read ${workflowId}`, () => client.workflow.getHandle(workflowId).fetchHistory());
+  const { events } = await askTemporal(client, `read ${workflowId}`, () =>
+    client.workflow.getHandle(workflowId).fetchHistory(),
+  );
   const all = events ?? [];
   const input = await decoded<Input>(client, all[0]?.workflowExecutionStartedEventAttributes?.input?.payloads);
   const stops = new Set(
-    all.flatMap((event) => (event.activityTaskScheduledEventAttributes?.activityType?.name === 'stopAttempt' ? [String(event.eventId)] : [])),
+    all.flatMap((event) =>
+      event.activityTaskScheduledEventAttributes?.activityType?.name === 'stopAttempt' ? [String(event.eventId)] : [],
+    ),
   );
   const entries: HistoryEntry[] = [];
   for (const event of all) {
@@ -77,22 +88,32 @@ async function entryOf(client: Client, event: Event, stops: ReadonlySet<string>)
   const signalled = event.workflowExecutionSignaledEventAttributes;
   if (signalled) return signalEntry(client, at, signalled.signalName ?? '', signalled.input?.payloads);
   const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
-  if (update?.name === updates.pause) return { at, kind: 'paused', by: await decoded<OperatorRequest>(client, update.args?.payloads) };
+  if (update?.name === updates.pause)
+    return { at, kind: 'paused', by: await decoded<OperatorRequest>(client, update.args?.payloads) };
   if (update?.name === updates.resume) return { at, kind: 'paused', by: undefined };
   const done = event.activityTaskCompletedEventAttributes;
   if (done && stops.has(String(done.scheduledEventId)))
-    return (await decoded<StopResult>(client, done.result?.payloads))?.kind === 'stopped' ? { at, kind: 'stopped' } : undefined;
+    return (await decoded<StopResult>(client, done.result?.payloads))?.kind === 'stopped'
+      ? { at, kind: 'stopped' }
+      : undefined;
   return undefined;
 }
 
-async function signalEntry(client: Client, at: number, name: string, payloads: Payloads): Promise<HistoryEntry | undefined> {
-  if (name === signals.faultsObserved) return { at, kind: 'faults', faults: (await decoded<FaultsObserved>(client, payloads))?.faults ?? [] };
+async function signalEntry(
+  client: Client,
+  at: number,
+  name: string,
+  payloads: Payloads,
+): Promise<HistoryEntry | undefined> {
+  if (name === signals.faultsObserved)
+    return { at, kind: 'faults', faults: (await decoded<FaultsObserved>(client, payloads))?.faults ?? [] };
   if (name !== signals.recoveryEnded) return undefined;
   const report = await decoded<RecoveryOutcome>(client, payloads);
   return report && { at, kind: 'ended', report };
 }
 
-const timeOf = ({ eventTime }: Event): number => Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
+const timeOf = ({ eventTime }: Event): number =>
+  Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
 
 async function decoded<T>(client: Client, payloads: Payloads): Promise<T | undefined> {
   const [first] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);

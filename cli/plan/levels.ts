@@ -23,7 +23,16 @@ export function reachLevel(facts: PlanInput, now: number, settings: WorkerSettin
   const all = [...fresh, ...(facts.hypothetical ? [facts.hypothetical] : [])];
   const asked = already?.asked ?? all.some(({ code }) => code === recoveryRequested);
   const attempts = already?.attempts ?? settings.recovery.attempts;
-  const first = { attempt: facts.attempt, fresh: all, handled, stops: already?.stops ?? 0, attempts, asked, now, tried: [] };
+  const first = {
+    attempt: facts.attempt,
+    fresh: all,
+    handled,
+    stops: already?.stops ?? 0,
+    attempts,
+    asked,
+    now,
+    tried: [],
+  };
   const { decision, request, steps } = passProcesses(first, settings);
   const level = passPods(decision, request, facts, settings);
   return { recovery: decision.kind === 'stop' ? level.decision : decision, steps, level };
@@ -43,7 +52,12 @@ function passProcesses(request: LevelFacts, settings: WorkerSettings) {
 }
 
 /** Skips the level `pod` when the broken pods do not fit but a smaller job would. */
-function passPods(decision: Undated<RecoveryDecision>, request: LevelFacts, facts: PlanInput, settings: WorkerSettings): PlanLevel {
+function passPods(
+  decision: Undated<RecoveryDecision>,
+  request: LevelFacts,
+  facts: PlanInput,
+  settings: WorkerSettings,
+): PlanLevel {
   const stop = stopOf(facts, decision, settings);
   const next = stop && judgeCapacity(facts, stop.plan, stop.by, settings)?.wholeJobNext;
   if (!next) return { decision, facts };

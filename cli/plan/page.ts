@@ -15,14 +15,20 @@ const does: Readonly<Record<PlanReport['does'], string>> = {
 export function pageOf(facts: PlanInput, plan: PlanReport): string {
   const { attempt, known, hypothetical, unseen } = facts;
   const { ref } = attempt.job;
-  const paused = [attempt.paused && `kcover by ${attempt.paused.by}`, known.paused && `the job by ${known.paused.by}`].filter(Boolean).join(', ');
+  const paused = [attempt.paused && `kcover by ${attempt.paused.by}`, known.paused && `the job by ${known.paused.by}`]
+    .filter(Boolean)
+    .join(', ');
   return [
     `${ref.namespace}/${jobTitle(ref)}   ${does[plan.does]}`,
     properties([
       ['because', plan.because],
       ['try', plan.remedy],
       ['training', severityOf(plan)],
-      ['assumed', hypothetical && `${hypothetical.code}${hypothetical.node === undefined ? '' : ` on ${hypothetical.node}`}: hypothetical, not observed`],
+      [
+        'assumed',
+        hypothetical &&
+          `${hypothetical.code}${hypothetical.node === undefined ? '' : ` on ${hypothetical.node}`}: hypothetical, not observed`,
+      ],
       ['paused', paused],
       ['open', known.open?.incident],
       ['ignored', plan.ignored.join('; ')],

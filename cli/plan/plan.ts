@@ -39,7 +39,12 @@ type Reason = Pick<PlanReport, 'because' | 'remedy'>;
 
 export function planOf(given: PlanInput, settings: WorkerSettings): PlanReport {
   const { job } = given.attempt;
-  const end = (does: PlanReport['does'], { because, remedy: advice }: Reason, steps: readonly PlanStep[] = [], decisions: PlanDecisions = {}): PlanReport => ({
+  const end = (
+    does: PlanReport['does'],
+    { because, remedy: advice }: Reason,
+    steps: readonly PlanStep[] = [],
+    decisions: PlanDecisions = {},
+  ): PlanReport => ({
     does,
     because,
     ...(advice !== undefined && { remedy: advice }),
@@ -47,7 +52,11 @@ export function planOf(given: PlanInput, settings: WorkerSettings): PlanReport {
     ignored: job.overrides?.ignored ?? [],
     decisions,
   });
-  if (!job.optedIn) return end('nothing', { because: 'the job is not opted in', remedy: `kcover start ${jobTitle(job.ref)} -n ${job.ref.namespace}` });
+  if (!job.optedIn)
+    return end('nothing', {
+      because: 'the job is not opted in',
+      remedy: `kcover start ${jobTitle(job.ref)} -n ${job.ref.namespace}`,
+    });
 
   const { facts, steps: quarantine, decision: node, concerns } = judgeHypothetical(given, settings);
   if (node && !concerns) return end('nothing', node, quarantine, { node });
@@ -63,7 +72,11 @@ export function planOf(given: PlanInput, settings: WorkerSettings): PlanReport {
   if (recovery.kind === 'go-on') return end('nothing', recovery, [...firstSteps, ...before], soFar);
   const { steps, capacity, holds } = stepsOf(level, settings);
   const decisions = { ...soFar, ...(capacity && { capacity }) };
-  const all = [...firstSteps, ...before, ...(recovery.kind === 'end' ? steps.map((step) => ({ ...step, otherwise: true as const })) : steps)];
+  const all = [
+    ...firstSteps,
+    ...before,
+    ...(recovery.kind === 'end' ? steps.map((step) => ({ ...step, otherwise: true as const })) : steps),
+  ];
   const plan = recovery.kind === 'hold' ? undefined : recovery.plan;
   const made = (does: PlanReport['does'], reason: Reason): PlanReport => ({
     ...end(does, reason, all, decisions),
@@ -113,13 +126,21 @@ function open(facts: PlanInput, settings: WorkerSettings): Opening {
       },
       settings,
     );
-    if (decision.kind !== 'wait' || decision.until <= now || steps.length >= mostWaits) return { ...closing(decision, facts), decision, steps, now };
-    steps.push({ step: 'wait', what: `${formatDuration(decision.until - now)}, until ${new Date(decision.until).toISOString()}`, because: decision.because });
+    if (decision.kind !== 'wait' || decision.until <= now || steps.length >= mostWaits)
+      return { ...closing(decision, facts), decision, steps, now };
+    steps.push({
+      step: 'wait',
+      what: `${formatDuration(decision.until - now)}, until ${new Date(decision.until).toISOString()}`,
+      because: decision.because,
+    });
     now = decision.until;
   }
 }
 
-function closing(decision: Undated<IncidentDecision>, { attempt: { job } }: PlanInput): Pick<Opening, 'does' | 'because' | 'remedy'> {
+function closing(
+  decision: Undated<IncidentDecision>,
+  { attempt: { job } }: PlanInput,
+): Pick<Opening, 'does' | 'because' | 'remedy'> {
   const { because } = decision;
   const command = (word: string): string => `kcover ${word} ${jobTitle(job.ref)} -n ${job.ref.namespace}`;
   switch (decision.kind) {
@@ -127,7 +148,11 @@ function closing(decision: Undated<IncidentDecision>, { attempt: { job } }: Plan
     case 'wait':
       return { does: 'stops', because };
     case 'refuse':
-      return { does: 'nothing', because: `refused until ${new Date(decision.until).toISOString()}: ${because}`, remedy: decision.remedy };
+      return {
+        does: 'nothing',
+        because: `refused until ${new Date(decision.until).toISOString()}: ${because}`,
+        remedy: decision.remedy,
+      };
     case 'nothing':
       return { does: 'nothing', because };
     case 'paused':

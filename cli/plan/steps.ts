@@ -43,16 +43,31 @@ export function stepsOf({ decision, facts, passedOver }: PlanLevel, settings: Wo
   if (!stopped) return { steps: [] };
   const { plan, by } = stopped;
   const capacity = judgeCapacity(facts, plan, by, settings)?.decision;
-  const { before, after } = prepared({ plan, pods: facts.attempt.pods.length, evidenceMs: settings.recovery.evidence.within, capacity, passedOver });
+  const { before, after } = prepared({
+    plan,
+    pods: facts.attempt.pods.length,
+    evidenceMs: settings.recovery.evidence.within,
+    capacity,
+    passedOver,
+  });
   if (capacity?.kind === 'hold') return { steps: before, capacity, holds: capacity };
-  const all = [...before, stop(facts, plan, by, decision.because), ...after, restart(facts, plan, capacity, settings), verify(facts, settings)];
+  const all = [
+    ...before,
+    stop(facts, plan, by, decision.because),
+    ...after,
+    restart(facts, plan, capacity, settings),
+    verify(facts, settings),
+  ];
   return { steps: all, ...(capacity && { capacity }) };
 }
 
 /** The rows of the recovery's own steps, before the stop and after it. */
 function prepared(planned: PlannedStop): { readonly before: readonly PlanStep[]; readonly after: readonly PlanStep[] } {
   const rows = steps.flatMap((step) => (step.planned?.(planned) ?? []).map((row) => ({ step: step.name, ...row })));
-  const rowsOf = (isAfter: boolean) => rows.filter((row) => (row.afterStop ?? false) === isAfter).map(({ step, what, because }) => ({ step, what, because }));
+  const rowsOf = (isAfter: boolean) =>
+    rows
+      .filter((row) => (row.afterStop ?? false) === isAfter)
+      .map(({ step, what, because }) => ({ step, what, because }));
   return { before: rowsOf(false), after: rowsOf(true) };
 }
 
@@ -63,7 +78,12 @@ export function stopOf({ attempt: { job } }: PlanInput, decision: Undated<Recove
   return plan && by && { plan, by };
 }
 
-function stop({ attempt: { pods } }: PlanInput, { level, force }: RecoveryPlan, by: StopMethod, because: string): PlanStep {
+function stop(
+  { attempt: { pods } }: PlanInput,
+  { level, force }: RecoveryPlan,
+  by: StopMethod,
+  because: string,
+): PlanStep {
   const grace = force ? ', without a grace period' : '';
   if (level.name === 'job') return { step: 'stop', what: `${podsOf(pods.length)} by ${by}${grace}`, because };
   const names = pods.filter(({ uid }) => level.pods.includes(uid)).map(({ name }) => name);
@@ -78,11 +98,16 @@ function restart(
 ): PlanStep {
   const count = capacity?.kind === 'shrink' ? capacity.pods : job.podsExpected;
   const within = level.name === 'pod' ? level.withinMs : recovery.deadlines.restart;
-  return { step: 'restart', what: `all ${podsOf(count)} ready within ${formatDuration(within)}, none on a quarantined node`, because: level.because };
+  return {
+    step: 'restart',
+    what: `all ${podsOf(count)} ready within ${formatDuration(within)}, none on a quarantined node`,
+    because: level.because,
+  };
 }
 
 function verify({ attempt: { job } }: PlanInput, { recovery: { verify: limits } }: WorkerSettings): PlanStep {
-  if (!job.progress) return { step: 'verify', what: 'nothing', because: 'the job reports no progress: restarted, not verified' };
+  if (!job.progress)
+    return { step: 'verify', what: 'nothing', because: 'the job reports no progress: restarted, not verified' };
   const what = `a first step within ${formatDuration(limits.first)}, one beyond ${job.progress.step} within ${formatDuration(limits.most)}`;
   return { step: 'verify', what, because: 'a job is recovered only when training makes progress' };
 }

@@ -37,13 +37,17 @@ function parsed(file: string, text: string): unknown {
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const unusable = (file: string, because: string, advice: string): KcoverError =>
-  new KcoverError('file.unreadable', `${file}: ${because}`, { what: 'a preflight file cannot be used', remedy: advice });
+  new KcoverError('file.unreadable', `${file}: ${because}`, {
+    what: 'a preflight file cannot be used',
+    remedy: advice,
+  });
 
 /** The vector, when there is one file and it contains one. Throws when one of several files contains a vector, or when it cannot be replayed. */
 export function vectorOf(files: readonly JsonFile[]): Vector | undefined {
   const found = files.find(({ value }) => isVector(value));
   if (found === undefined) return undefined;
-  if (files.length > 1) throw unusable(found.file, 'it is a vector, and a vector is judged alone', `kcover preflight judge ${found.file}`);
+  if (files.length > 1)
+    throw unusable(found.file, 'it is a vector, and a vector is judged alone', `kcover preflight judge ${found.file}`);
   const read = readVector(found.value);
   if (read.kind === 'vector') return read.vector;
   throw unusable(found.file, read.because, 'each step holds one of report, reportText and sweep');
@@ -61,10 +65,16 @@ export function reportsOf(files: readonly JsonFile[], profile: ReportProfile): R
   const written = new Map<string, string>();
   for (const { file, value } of files) {
     const read = readReport(value, profile);
-    if (read.kind === 'problem') throw unusable(file, `${read.field}: ${read.because}`, 'correct it, or leave the file out');
+    if (read.kind === 'problem')
+      throw unusable(file, `${read.field}: ${read.because}`, 'correct it, or leave the file out');
     const { report } = read;
     const { size } = reports[0] ?? report;
-    if (report.size !== size) throw unusable(file, `layout: it is of ${report.size} ranks, ${files[0]?.file} of ${size}`, 'judge one run at a time');
+    if (report.size !== size)
+      throw unusable(
+        file,
+        `layout: it is of ${report.size} ranks, ${files[0]?.file} of ${size}`,
+        'judge one run at a time',
+      );
     const key = `rank ${report.rank} on ${report.node}`;
     const other = written.get(key);
     if (other !== undefined) throw unusable(file, `it is of ${key}, and so is ${other}`, 'leave out the older one');
@@ -72,6 +82,7 @@ export function reportsOf(files: readonly JsonFile[], profile: ReportProfile): R
     reports.push(report);
   }
   const [first] = reports;
-  if (first === undefined) throw new KcoverError('usage', 'there is no report', { remedy: 'kcover preflight judge job-0.json job-1.json' });
+  if (first === undefined)
+    throw new KcoverError('usage', 'there is no report', { remedy: 'kcover preflight judge job-0.json job-1.json' });
   return { size: first.size, reports: reports.toSorted((a, b) => a.rank - b.rank) };
 }

@@ -21,7 +21,9 @@ const order: readonly NodeJudgement['verdict'][] = ['failed', 'slow', 'undetermi
 /** What was found, a row for each node, and the pairs that are evidence for each verdict other than healthy. */
 export function verdictText(judged: JudgedReports): string {
   const { rule, profile, nodes, size, received, missing, because, confidence } = judged;
-  const counts = order.map((verdict) => [verdict, nodes.filter((node) => node.verdict === verdict).length] as const).filter(([, count]) => count > 0);
+  const counts = order
+    .map((verdict) => [verdict, nodes.filter((node) => node.verdict === verdict).length] as const)
+    .filter(([, count]) => count > 0);
   const sorted = nodes.toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
   const abnormal = sorted.filter(({ verdict, pairs }) => verdict !== 'healthy' && pairs.length > 0);
   return [
@@ -30,7 +32,13 @@ export function verdictText(judged: JudgedReports): string {
     '',
     table(
       ['node', 'rank', 'verdict', 'confidence', 'because'],
-      sorted.map(({ node, rank, verdict, confidence: sure, because: why }) => [node, rank < 0 ? '' : String(rank), verdict, shown(sure), why]),
+      sorted.map(({ node, rank, verdict, confidence: sure, because: why }) => [
+        node,
+        rank < 0 ? '' : String(rank),
+        verdict,
+        shown(sure),
+        why,
+      ]),
     ),
     ...(abnormal.length === 0
       ? []
@@ -65,10 +73,13 @@ export function stepsText(steps: readonly StepOutcome[]): string {
   );
 }
 
-const namesText = (nodes: readonly string[] | undefined): string => (nodes?.length === 0 ? 'none' : (nodes ?? []).join(' '));
+const namesText = (nodes: readonly string[] | undefined): string =>
+  nodes?.length === 0 ? 'none' : (nodes ?? []).join(' ');
 
-const expiryText = ({ namespace, workload, received, expected }: Expiry): string => `${namespace}/${workload} expired with ${received} of ${expected}`;
+const expiryText = ({ namespace, workload, received, expected }: Expiry): string =>
+  `${namespace}/${workload} expired with ${received} of ${expected}`;
 
 const shown = (confidence: number): string => confidence.toFixed(3);
 
-const some = (ranks: readonly number[]): string => `${ranks.slice(0, 20).join(' ')}${ranks.length > 20 ? ` and ${ranks.length - 20} more` : ''}`;
+const some = (ranks: readonly number[]): string =>
+  `${ranks.slice(0, 20).join(' ')}${ranks.length > 20 ? ` and ${ranks.length - 20} more` : ''}`;

@@ -16,7 +16,8 @@ export function ago(at: string | number, now: number): string {
 }
 
 /** `4m 51s`; until now when it has not ended. */
-export const lasted = (from: string, to: string | null, now: number): string => formatDuration(whole(ms(to ?? now) - ms(from)));
+export const lasted = (from: string, to: string | null, now: number): string =>
+  formatDuration(whole(ms(to ?? now) - ms(from)));
 
 /** `until 07:14:04 (4m 51s left)`; empty without a deadline. */
 export function deadline(until: string | undefined, now: number): string {

@@ -66,12 +66,21 @@ export type OutputFormat = (typeof outputFormats)[number];
 /** Options that several commands share. */
 export const sharedOptions = {
   output: { flags: '-o, --output <format>', describe: 'How to print', byDefault: 'table', choices: outputFormats },
-  namespace: { flags: '-n, --namespace <name>', describe: 'Kubernetes namespace of the job; the current one of the kubeconfig otherwise' },
+  namespace: {
+    flags: '-n, --namespace <name>',
+    describe: 'Kubernetes namespace of the job; the current one of the kubeconfig otherwise',
+  },
   kubeconfig: { flags: '--kubeconfig <file>', describe: 'Kubeconfig file; what kubectl would take otherwise' },
   taskQueue: { flags: '--task-queue <name>', describe: 'Temporal task queue of the workers', byDefault: 'kcover' },
   reason: { flags: '--reason <text>', describe: 'Why; recorded with what is done', required: true },
   hostRoot: { flags: '--host-root <directory>', describe: 'Where the file system of the node is', byDefault: '/' },
-  records: { flags: '--records <directory>', describe: 'Also read the records of a worker, which outlive the retention of Temporal' },
-  workerConfig: { flags: '--config <file>', describe: 'Settings file of the worker: its taint, its limits; the defaults otherwise' },
+  records: {
+    flags: '--records <directory>',
+    describe: 'Also read the records of a worker, which outlive the retention of Temporal',
+  },
+  workerConfig: {
+    flags: '--config <file>',
+    describe: 'Settings file of the worker: its taint, its limits; the defaults otherwise',
+  },
   config: { flags: '--config <file>', describe: 'Settings file; all defaults without one' },
 } as const satisfies Record<string, Option>;

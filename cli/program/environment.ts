@@ -36,7 +36,9 @@ interface Output {
 }
 
 export function readEnvironment(process: NodeJS.Process): CliEnvironment {
-  const variables = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const variables = Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
   return {
     argv: process.argv.slice(2),
     programName: programNameOf(process.argv[1] ?? ''),
@@ -60,7 +62,8 @@ function podOf({ POD_NAME: name, POD_NAMESPACE: namespace }: Readonly<Record<str
 }
 
 /** `path` is the program that was run: kubectl runs a plugin NAME as `kubectl-NAME`. */
-const programNameOf = (path: string): string => (/^kubectl-kcover\b/.test(basename(path)) ? 'kubectl kcover' : 'kcover');
+const programNameOf = (path: string): string =>
+  /^kubectl-kcover\b/.test(basename(path)) ? 'kubectl kcover' : 'kcover';
 
 /** Name of the user, or its id: a container often runs as a user without a name. */
 function nameOfUser(): string {

@@ -65,16 +65,21 @@ export function endingOf(error: unknown): ExitInfo {
   };
 }
 
-const isNotInstalled = (error: unknown): error is Error => error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+const isNotInstalled = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
 
 const notInstalled = ({ message }: Error): KcoverError =>
   new KcoverError('usage', message.replaceAll('\n', ' '), {
     what: 'this installation does not have all of kcover',
-    remedy: 'use the image of the controllers and workers: that of the agents has only agent, classify, config check, doctor --role agent and redact',
+    remedy:
+      'use the image of the controllers and workers: that of the agents has only agent, classify, config check, doctor --role agent and redact',
   });
 
 /** Commander also throws for help and version, which are no errors. Everything else that it throws is a usage error. */
 function endingOfCommander(error: CommanderError): ExitInfo {
   if (error.exitCode === 0) return { code: exitCodes.ok, message: '' };
-  return { code: exitCodes.usage, message: explainError(new KcoverError('usage', error.message.replace(/^error: /, '').replaceAll('\n', ' '))) };
+  return {
+    code: exitCodes.usage,
+    message: explainError(new KcoverError('usage', error.message.replace(/^error: /, '').replaceAll('\n', ' '))),
+  };
 }

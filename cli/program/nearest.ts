@@ -1,8 +1,12 @@
 /** The known word that is most similar; undefined when none is similar enough. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const ranked = known.map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) })).toSorted((a, b) => a.distance - b.distance);
+  const ranked = known
+    .map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) }))
+    .toSorted((a, b) => a.distance - b.distance);
   const best = ranked[0];
-  return best && best.distance <= Math.max(1, Math.floor(Math.max(word.length, best.each.length) / 3)) ? best.each : undefined;
+  return best && best.distance <= Math.max(1, Math.floor(Math.max(word.length, best.each.length) / 3))
+    ? best.each
+    : undefined;
 }
 
 /** Number of insertions, deletions, replacements and swaps of adjacent letters between the words. */

@@ -13,7 +13,10 @@ export type Perform = (entry: CommandEntry, typed: Typed) => Promise<void>;
 
 const everyExit: readonly ExitName[] = ['ok', 'failed', 'usage', 'refused', 'notFound', 'unreachable', 'bug'];
 
-export function buildProgram({ version, programName, stdout }: Pick<CliEnvironment, 'version' | 'programName' | 'stdout'>, perform: Perform): Command {
+export function buildProgram(
+  { version, programName, stdout }: Pick<CliEnvironment, 'version' | 'programName' | 'stdout'>,
+  perform: Perform,
+): Command {
   const program = strict(new Command(programName))
     .configureOutput({ writeOut: (text) => void stdout.write(withProgramName(programName, text)) })
     .description('Keeps AI training jobs on Kubernetes running when GPU nodes break.')

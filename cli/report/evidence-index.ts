@@ -13,8 +13,16 @@ export interface EvidenceIndex {
 }
 
 /** The index of each attempt in the record. */
-export const readEvidence = (directory: string, { incident, evidence = [] }: IncidentRecord): Promise<EvidenceIndex[]> =>
-  Promise.all(evidence.map(async ({ attempt }) => ({ attempt, files: await readIndex(join(directory, attemptDirectory(incident, attempt), indexFile)) })));
+export const readEvidence = (
+  directory: string,
+  { incident, evidence = [] }: IncidentRecord,
+): Promise<EvidenceIndex[]> =>
+  Promise.all(
+    evidence.map(async ({ attempt }) => ({
+      attempt,
+      files: await readIndex(join(directory, attemptDirectory(incident, attempt), indexFile)),
+    })),
+  );
 
 async function readIndex(file: string): Promise<EvidenceIndex['files']> {
   try {
@@ -26,4 +34,9 @@ async function readIndex(file: string): Promise<EvidenceIndex['files']> {
 }
 
 const isFile = (each: unknown): each is EvidenceFile =>
-  typeof each === 'object' && each !== null && 'file' in each && typeof each.file === 'string' && 'bytes' in each && typeof each.bytes === 'number';
+  typeof each === 'object' &&
+  each !== null &&
+  'file' in each &&
+  typeof each.file === 'string' &&
+  'bytes' in each &&
+  typeof each.bytes === 'number';

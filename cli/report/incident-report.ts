@@ -92,14 +92,21 @@ function forceOf({ stops, forced = [], forcedOf = 0 }: IncidentRecord): string |
   if (all.size === 0) return undefined;
   return [
     'The processes of these pods were not seen to end. They may still run on their nodes and write to shared storage until those are off.',
-    list([...all.values()].map(({ name, node, uid }) => `${plain(name)} on ${plain(node ?? 'no node')}, uid ${code(uid)}`)),
+    list(
+      [...all.values()].map(({ name, node, uid }) => `${plain(name)} on ${plain(node ?? 'no node')}, uid ${code(uid)}`),
+    ),
     ...(forcedOf > all.size ? [`and ${forcedOf - all.size} more.`] : []),
   ].join('\n\n');
 }
 
 function progressOf({ progress }: IncidentRecord): string | undefined {
   if (!progress?.before && !progress?.after) return undefined;
-  const row = (when: string, seen: JobProgress | undefined) => [when, `${seen?.step ?? ''}`, `${seen?.checkpointStep ?? ''}`, plain(seen?.at ?? '')];
+  const row = (when: string, seen: JobProgress | undefined) => [
+    when,
+    `${seen?.step ?? ''}`,
+    `${seen?.checkpointStep ?? ''}`,
+    plain(seen?.at ?? ''),
+  ];
   return grid(['', 'step', 'checkpoint', 'at'], [row('before', progress.before), row('after', progress.after)]);
 }
 
@@ -108,7 +115,12 @@ function evidenceOf(kept: readonly Evidence[], indexes: readonly EvidenceIndex[]
   return kept
     .flatMap((one) => {
       const index = indexes?.find(({ attempt }) => attempt === one.attempt);
-      return [headOf(one), ...(index === undefined ? [] : [index.files === null ? 'Not in the evidence store that was named.' : filesOf(index.files)])];
+      return [
+        headOf(one),
+        ...(index === undefined
+          ? []
+          : [index.files === null ? 'Not in the evidence store that was named.' : filesOf(index.files)]),
+      ];
     })
     .join('\n\n');
 }

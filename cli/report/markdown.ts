@@ -34,6 +34,10 @@ export interface Section {
 }
 
 export const sections = (title: string, intro: string, all: readonly Section[]): string =>
-  [`# ${title}`, intro, ...all.flatMap((section) => (section.text === undefined || section.text === '' ? [] : [`## ${section.title}`, section.text]))].join(
-    '\n\n',
-  );
+  [
+    `# ${title}`,
+    intro,
+    ...all.flatMap((section) =>
+      section.text === undefined || section.text === '' ? [] : [`## ${section.title}`, section.text],
+    ),
+  ].join('\n\n');

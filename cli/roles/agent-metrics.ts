@@ -26,7 +26,9 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   gauge(table.bytes, ({ spool }) => spool.bytes);
   gauge(table.onDisk, ({ spool }) => Number(spool.onDisk));
   gauge(table.failing, ({ reporter }) => reporter.failures);
-  gauge(table.acceptedAt, ({ reporter }) => (reporter.lastAcceptedAt === undefined ? 0 : Date.parse(reporter.lastAcceptedAt) / 1000));
+  gauge(table.acceptedAt, ({ reporter }) =>
+    reporter.lastAcceptedAt === undefined ? 0 : Date.parse(reporter.lastAcceptedAt) / 1000,
+  );
   gauge(table.preflightWaiting, ({ preflight }) => preflight.waiting);
   gauge(table.preflightIgnored, ({ preflight }) => preflight.ignored);
   gauge(table.preflightUnavailable, ({ preflight }) => Number(preflight.unavailable !== undefined));
@@ -36,7 +38,10 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   gauge(table.progressFailing, ({ progress }) => progress.failures);
 
   /** A counter whose sums are counted elsewhere and copied when it is read. */
-  const counter = (entry: Plain & { readonly labelNames: readonly string[] }, read: (status: AgentStatus) => Iterable<readonly [string, number]>) =>
+  const counter = (
+    entry: Plain & { readonly labelNames: readonly string[] },
+    read: (status: AgentStatus) => Iterable<readonly [string, number]>,
+  ) =>
     new Counter({
       ...entry,
       labelNames: [...entry.labelNames],
@@ -61,7 +66,8 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
     ...table.detectorUnavailable,
     registers,
     collect() {
-      for (const [detector, { state }] of Object.entries(status().detectors)) this.set({ detector }, Number(state === 'unavailable'));
+      for (const [detector, { state }] of Object.entries(status().detectors))
+        this.set({ detector }, Number(state === 'unavailable'));
     },
   });
 }

@@ -17,7 +17,13 @@ export const runAgent = ({ settings, environment, hostRoot, node }: AgentRole): 
   inRole('agent', settings, environment, async ({ log, registry, stopping, readiness, addRemarks }) => {
     const { NODE_NAME, FAST_RECOVERY_NODE_NAME } = environment.variables;
     const name = node ?? nodeName({ NODE_NAME, FAST_RECOVERY_NODE_NAME, hostname: environment.hostname });
-    const agent = await startAgent({ settings, node: name, hostRoot, version: environment.version, log: log.child({ node: name }) });
+    const agent = await startAgent({
+      settings,
+      node: name,
+      hostRoot,
+      version: environment.version,
+      log: log.child({ node: name }),
+    });
     agentMetrics(registry, () => agent.status());
     addRemarks(() => remarksOn(agent.status()));
     readiness(undefined);
@@ -28,9 +34,12 @@ export const runAgent = ({ settings, environment, hostRoot, node }: AgentRole): 
 
 /** Sources that the agent cannot read. It stays ready, because a restarted agent could not read them either. */
 export function remarksOn({ detectors, preflight, progress }: AgentStatus): readonly string[] {
-  const unavailable = (what: string, why: string | undefined): readonly string[] => (why === undefined ? [] : [`${what} cannot be read: ${why}`]);
+  const unavailable = (what: string, why: string | undefined): readonly string[] =>
+    why === undefined ? [] : [`${what} cannot be read: ${why}`];
   return [
-    ...Object.entries(detectors).flatMap(([name, { state, because }]) => unavailable(name, state === 'unavailable' ? because : undefined)),
+    ...Object.entries(detectors).flatMap(([name, { state, because }]) =>
+      unavailable(name, state === 'unavailable' ? because : undefined),
+    ),
     ...unavailable('preflight reports', preflight.unavailable),
     ...unavailable('progress files', progress.unavailable),
   ];

@@ -13,7 +13,9 @@ const beside = (path: string): string => fileURLToPath(new URL(path, import.meta
 
 export async function workflowBundle(file: string | undefined, logger: Logger): Promise<WorkflowBundleOption> {
   if (file !== undefined && !existsSync(file))
-    throw new KcoverError('usage', `there is no file ${file}`, { remedy: 'leave --workflow-bundle out, or name a bundle' });
+    throw new KcoverError('usage', `there is no file ${file}`, {
+      remedy: 'leave --workflow-bundle out, or name a bundle',
+    });
   const built = file ?? (fromSource ? undefined : beside('../../workflow-bundle.js'));
   if (built !== undefined && existsSync(built)) return { codePath: built };
   return bundleWorkflowCode({ workflowsPath: beside(`../../workflows/index.${fromSource ? 'ts' : 'js'}`), logger });

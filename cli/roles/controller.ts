@@ -26,9 +26,18 @@ export const runController = ({ settings, environment, kubeconfig }: ControllerR
     await waitFor('Temporal', () => requireSameCluster(temporal, uid));
 
     const { pod, hostname } = environment;
-    if (settings.leaderElection.enabled && !pod) log.warn('POD_NAME and POD_NAMESPACE are not set: no pod gets the leader label');
+    if (settings.leaderElection.enabled && !pod)
+      log.warn('POD_NAME and POD_NAMESPACE are not set: no pod gets the leader label');
     const identity = pod?.name ?? hostname;
-    const controller = await startController({ settings, kube, temporal, identity, ...(pod && { pod }), log, metrics: registry });
+    const controller = await startController({
+      settings,
+      kube,
+      temporal,
+      identity,
+      ...(pod && { pod }),
+      log,
+      metrics: registry,
+    });
     readiness(undefined);
     log.info({ intake: controller.address, cluster: uid, temporal: target.address }, 'ready');
     stopping.addEventListener('abort', () => void controller.stop(), { once: true });

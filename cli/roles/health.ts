@@ -36,11 +36,18 @@ export async function serveHealth({ listen, notReady, remarks, registry, more }:
 
   const colon = listen.lastIndexOf(':');
   try {
-    const address = await server.listen({ host: listen.slice(0, colon) || '0.0.0.0', port: Number(listen.slice(colon + 1)) });
+    const address = await server.listen({
+      host: listen.slice(0, colon) || '0.0.0.0',
+      port: Number(listen.slice(colon + 1)),
+    });
     return { address, close: () => server.close() };
   } catch (error) {
-    throw new KcoverError('address.taken', `health.listen ${listen}: ${error instanceof Error ? error.message : 'cannot listen'}`, {
-      remedy: 'set health.listen to a free port',
-    });
+    throw new KcoverError(
+      'address.taken',
+      `health.listen ${listen}: ${error instanceof Error ? error.message : 'cannot listen'}`,
+      {
+        remedy: 'set health.listen to a free port',
+      },
+    );
   }
 }

@@ -66,7 +66,13 @@ export async function inRole(
     addMetrics: (render) => void (more = render),
     waitFor: (what, attempt) => persist(what, attempt, ending.signal, log, (why) => void (notReady = why)),
   };
-  const health = await serveHealth({ listen: settings.health.listen, notReady: () => notReady, remarks: () => remarks(), registry, more: () => more() });
+  const health = await serveHealth({
+    listen: settings.health.listen,
+    notReady: () => notReady,
+    remarks: () => remarks(),
+    registry,
+    more: () => more(),
+  });
   const forget = onSignals((signal) => {
     log.info({ signal }, 'stopping');
     notReady = 'stopping';
@@ -102,7 +108,13 @@ function onSignals(stop: (signal: string) => void): () => void {
 /** Exits after a while, because an open timer or socket of a library could keep the process of a role that has ended. */
 const leaveSoon = (): void => void setTimeout(() => process.exit(), 3000).unref();
 
-async function persist<T>(what: string, attempt: () => Promise<T>, stopping: AbortSignal, log: Logger, notReady: (why: string) => void): Promise<T> {
+async function persist<T>(
+  what: string,
+  attempt: () => Promise<T>,
+  stopping: AbortSignal,
+  log: Logger,
+  notReady: (why: string) => void,
+): Promise<T> {
   for (let wait: number = backOff.firstMs; ; wait = Math.min(wait * 2, backOff.mostMs)) {
     if (stopping.aborted) throw stopping.reason;
     try {

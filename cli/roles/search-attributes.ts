@@ -26,19 +26,28 @@ export interface AttributeGaps {
 const wanted = Object.keys(searchAttributes) as SearchAttribute[];
 
 /** Missing and wrong attributes; undefined when the server does not let us list them. */
-export async function searchAttributeGaps(connection: Connected, { address, namespace }: Where): Promise<AttributeGaps | undefined> {
+export async function searchAttributeGaps(
+  connection: Connected,
+  { address, namespace }: Where,
+): Promise<AttributeGaps | undefined> {
   const registered = await listed(connection, namespace);
   if (registered === undefined) return undefined;
   const missing = wanted.filter((name) => registered[name] === undefined);
-  const wrong = wanted.filter((name) => registered[name] !== undefined && registered[name] !== types[searchAttributes[name]].number);
+  const wrong = wanted.filter(
+    (name) => registered[name] !== undefined && registered[name] !== types[searchAttributes[name]].number,
+  );
   const flags = (names: readonly SearchAttribute[], withType: boolean): string =>
     names.map((name) => `--name ${name}${withType ? ` --type ${types[searchAttributes[name]].word}` : ''}`).join(' ');
-  const command = (verb: string, rest: string): string => `temporal operator search-attribute ${verb} --address ${address} --namespace ${namespace} ${rest}`;
+  const command = (verb: string, rest: string): string =>
+    `temporal operator search-attribute ${verb} --address ${address} --namespace ${namespace} ${rest}`;
   const remove = wrong.length > 0 ? `${command('remove', `--yes ${flags(wrong, false)}`)} && ` : '';
   return {
     missing,
     wrong,
-    because: [...missing.map((name) => `${name} is not registered`), ...wrong.map((name) => `${name} has another type`)].join(', '),
+    because: [
+      ...missing.map((name) => `${name} is not registered`),
+      ...wrong.map((name) => `${name} has another type`),
+    ].join(', '),
     command: remove + command('create', flags([...missing, ...wrong], true)),
   };
 }
@@ -48,14 +57,23 @@ export async function requireSearchAttributes(connection: Connected, where: Wher
   const gaps = await searchAttributeGaps(connection, where);
   if (gaps === undefined) return false;
   if (gaps.missing.length + gaps.wrong.length === 0) return true;
-  throw new KcoverError('temporal.attributes', gaps.because, { what: `Temporal namespace ${where.namespace} lacks search attributes`, remedy: gaps.command });
+  throw new KcoverError('temporal.attributes', gaps.because, {
+    what: `Temporal namespace ${where.namespace} lacks search attributes`,
+    remedy: gaps.command,
+  });
 }
 
 /** Registers the attributes. They are usable only a moment later. */
-export async function registerSearchAttributes(connection: Connected, namespace: string, names: readonly SearchAttribute[]): Promise<void> {
+export async function registerSearchAttributes(
+  connection: Connected,
+  namespace: string,
+  names: readonly SearchAttribute[],
+): Promise<void> {
   const attributes = Object.fromEntries(names.map((name) => [name, types[searchAttributes[name]].number]));
   try {
-    await connection.withDeadline(Date.now() + 10_000, () => connection.operatorService.addSearchAttributes({ namespace, searchAttributes: attributes }));
+    await connection.withDeadline(Date.now() + 10_000, () =>
+      connection.operatorService.addSearchAttributes({ namespace, searchAttributes: attributes }),
+    );
   } catch (error) {
     throw temporalError(error, `register search attributes in namespace ${namespace}`);
   }
@@ -63,7 +81,9 @@ export async function registerSearchAttributes(connection: Connected, namespace:
 
 async function listed(connection: Connected, namespace: string): Promise<Readonly<Record<string, number>> | undefined> {
   try {
-    const { customAttributes } = await connection.withDeadline(Date.now() + 10_000, () => connection.operatorService.listSearchAttributes({ namespace }));
+    const { customAttributes } = await connection.withDeadline(Date.now() + 10_000, () =>
+      connection.operatorService.listSearchAttributes({ namespace }),
+    );
     return customAttributes ?? {};
   } catch (error) {
     if (error instanceof Error && 'code' in error && notForUs.includes(Number(error.code))) return undefined;

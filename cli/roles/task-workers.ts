@@ -23,7 +23,10 @@ const common = {
 } as const satisfies Partial<WorkerOptions>;
 
 /** Worker for workflows, and for activities that take seconds. */
-export const forEffects = ({ taskQueue, activities, ...rest }: CommonOptions, workflowBundle: WorkerOptions['workflowBundle']): WorkerOptions => ({
+export const forEffects = (
+  { taskQueue, activities, ...rest }: CommonOptions,
+  workflowBundle: WorkerOptions['workflowBundle'],
+): WorkerOptions => ({
   ...rest,
   ...common,
   taskQueue,

@@ -16,14 +16,18 @@ export const quietLogger = (log: Logger): DefaultLogger =>
 export async function installRuntime(log: Logger): Promise<() => Promise<string>> {
   const bindAddress = `127.0.0.1:${await freePort()}`;
   const said = log.child({ from: 'temporal' });
-  const logger = new DefaultLogger(log.isLevelEnabled('debug') ? 'DEBUG' : 'INFO', ({ level, message, meta }: LogEntry) =>
-    said[levels[level]]({ ...meta }, message),
+  const logger = new DefaultLogger(
+    log.isLevelEnabled('debug') ? 'DEBUG' : 'INFO',
+    ({ level, message, meta }: LogEntry) => said[levels[level]]({ ...meta }, message),
   );
   Runtime.install({
     logger,
     // The role shuts its workers down itself.
     shutdownSignals: [],
-    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} }, metrics: { prometheus: { bindAddress } } },
+    telemetryOptions: {
+      logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+      metrics: { prometheus: { bindAddress } },
+    },
   });
   return () => metricsAt(`http://${bindAddress}/metrics`);
 }

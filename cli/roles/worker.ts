@@ -23,7 +23,12 @@ export interface WorkerRole {
   readonly workflowBundle: string | undefined;
 }
 
-export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: bundleFile }: WorkerRole): Promise<ExitName> =>
+export const runWorker = ({
+  settings,
+  environment,
+  kubeconfig,
+  workflowBundle: bundleFile,
+}: WorkerRole): Promise<ExitName> =>
   inRole('worker', settings, environment, async ({ log, registry, stopping, readiness, addMetrics, waitFor }) => {
     const { taskQueue } = settings.temporal;
     const target = temporalTarget(environment.variables);
@@ -42,7 +47,16 @@ export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: b
     const namespace = environment.pod?.namespace ?? ownNamespace;
     const { directory, keep: keepMs, most, share } = settings.recovery.evidence;
     const evidence = directoryEvidence({ directory, keepMs, most, share, now: Date.now });
-    const made = createActivities({ kube, namespace, settings, temporal: () => client, records, evidence, log, now: Date.now });
+    const made = createActivities({
+      kube,
+      namespace,
+      settings,
+      temporal: () => client,
+      records,
+      evidence,
+      log,
+      now: Date.now,
+    });
     const activities = metered(made, workerMetrics(registry), log);
     const common = { connection, namespace: target.namespace, taskQueue, activities };
     const workers = [
@@ -51,7 +65,10 @@ export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: b
     ];
     if (!stopping.aborted) {
       readiness(undefined);
-      log.info({ taskQueue, mode: settings.mode, cluster: uid, temporal: target.address, namespace: target.namespace }, 'ready');
+      log.info(
+        { taskQueue, mode: settings.mode, cluster: uid, temporal: target.address, namespace: target.namespace },
+        'ready',
+      );
       await runWorkers(workers, stopping);
     }
     await Promise.allSettled([connection.close(), kube.close()]);

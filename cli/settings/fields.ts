@@ -54,17 +54,24 @@ export function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | unde
 }
 
 /** Every leaf below the schema, in the order of the schema. */
-export function fieldsOf(schema: Schema, path: readonly string[] = [], parent?: Pick<Field, 'byDefault' | 'describe'>): readonly Field[] {
+export function fieldsOf(
+  schema: Schema,
+  path: readonly string[] = [],
+  parent?: Pick<Field, 'byDefault' | 'describe'>,
+): readonly Field[] {
   const shape = shapeOf(schema);
   const own = peel(schema);
   // A key without a description has that of its group, and a default of the group takes precedence over that of the key.
   const byDefault = parent?.byDefault ?? own.byDefault;
   const describe = own.describe ?? parent?.describe;
   if (!shape) return [{ path, type: typeOf(schema), byDefault, describe }];
-  return Object.entries(shape).flatMap(([key, below]) => fieldsOf(below, [...path, key], { byDefault: valueAt(byDefault, key), describe }));
+  return Object.entries(shape).flatMap(([key, below]) =>
+    fieldsOf(below, [...path, key], { byDefault: valueAt(byDefault, key), describe }),
+  );
 }
 
-const valueAt = (value: unknown, key: string): unknown => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined);
+const valueAt = (value: unknown, key: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 
 /** What a value must be, in words. */
 export function typeOf(schema: Schema): string {
@@ -103,7 +110,12 @@ function numberType(schema: Schema): string {
 function isDurationSchema(schema: Schema): boolean {
   const { byDefault } = peel(schema);
   const parsed = z.safeParse(schema, undefined);
-  return parsed.success && typeof parsed.data === 'number' && typeof byDefault === 'string' && parseDuration(byDefault) === parsed.data;
+  return (
+    parsed.success &&
+    typeof parsed.data === 'number' &&
+    typeof byDefault === 'string' &&
+    parseDuration(byDefault) === parsed.data
+  );
 }
 
 /** A value as it is written in a file, on one line. */
@@ -115,6 +127,8 @@ export function effectiveSettings(schema: Schema, written: unknown): unknown {
   const { byDefault } = peel(schema);
   const value = written ?? byDefault;
   if (!shape) return value;
-  const entries = Object.entries(shape).map(([key, below]) => [key, effectiveSettings(below, valueAt(value, key))] as const);
+  const entries = Object.entries(shape).map(
+    ([key, below]) => [key, effectiveSettings(below, valueAt(value, key))] as const,
+  );
   return Object.fromEntries(entries.filter(([, each]) => each !== undefined));
 }

@@ -15,7 +15,11 @@ export const roles = ['worker', 'controller', 'agent'] as const;
 export type RoleName = (typeof roles)[number];
 export const isRole = (text: string): text is RoleName => roles.some((role) => role === text);
 
-export const settingsSchemas = { worker: workerSettings, controller: controllerSettings, agent: agentSettings } as const satisfies Record<RoleName, Schema>;
+export const settingsSchemas = {
+  worker: workerSettings,
+  controller: controllerSettings,
+  agent: agentSettings,
+} as const satisfies Record<RoleName, Schema>;
 export type Settings<R extends RoleName> = z.output<(typeof settingsSchemas)[R]>;
 
 export interface ReadSettings<R extends RoleName> {
@@ -38,8 +42,13 @@ async function textOf(file: string): Promise<string> {
     if (text.length <= mostBytes) return text;
   } catch (error) {
     const why =
-      error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'there is no such file' : String(error instanceof Error ? error.message : error);
-    throw new KcoverError('settings.invalid', `${file}: ${why}`, { what: 'the settings file cannot be read', remedy: 'name another file with --config' });
+      error instanceof Error && 'code' in error && error.code === 'ENOENT'
+        ? 'there is no such file'
+        : String(error instanceof Error ? error.message : error);
+    throw new KcoverError('settings.invalid', `${file}: ${why}`, {
+      what: 'the settings file cannot be read',
+      remedy: 'name another file with --config',
+    });
   }
   throw new KcoverError('settings.invalid', `${file} is larger than ${mostBytes} bytes`, {
     what: 'the settings file cannot be read',
@@ -62,7 +71,9 @@ export function parseSettings<R extends RoleName>(role: R, file: string, text: s
   const schema = settingsSchemas[role];
   const result = schema.safeParse(written ?? {}, { reportInput: true });
   if (result.success) return { settings: result.data as Settings<R>, schema, written };
-  const findings = result.error.issues.flatMap((issue) => explainIssue(schema, issue, (path, at) => placeOf(document, path, at)));
+  const findings = result.error.issues.flatMap((issue) =>
+    explainIssue(schema, issue, (path, at) => placeOf(document, path, at)),
+  );
   throw new Findings('settings.invalid', findings.toSorted((a, b) => a.place.start - b.place.start).map(show));
 }
 
@@ -72,7 +83,9 @@ function contentOf(document: Document, show: (finding: SettingsProblem) => strin
   } catch (error) {
     // An alias without an anchor, or aliases that expand to too much.
     const because = error instanceof Error ? error.message : String(error);
-    throw new Findings('settings.invalid', [show({ what: because, place: firstAlias(document), remedy: 'write the value out' })]);
+    throw new Findings('settings.invalid', [
+      show({ what: because, place: firstAlias(document), remedy: 'write the value out' }),
+    ]);
   }
 }
 
@@ -91,9 +104,17 @@ function explainFlaw({ code, message, pos: [start, end] }: YAMLError, text: stri
   const place = { start, end: Math.max(end, start + 1) };
   if (code === 'DUPLICATE_KEY') {
     const key = /^[^\s:,}]*/.exec(text.slice(start, start + 200))?.[0] ?? '';
-    return { what: 'this key is set twice', place: { start, end: start + Math.max(1, key.length) }, remedy: 'keep one of them' };
+    return {
+      what: 'this key is set twice',
+      place: { start, end: start + Math.max(1, key.length) },
+      remedy: 'keep one of them',
+    };
   }
-  return { what: `this is not YAML: ${message}`, place, remedy: 'quote text that holds : # or brackets, and indent with spaces' };
+  return {
+    what: `this is not YAML: ${message}`,
+    place,
+    remedy: 'quote text that holds : # or brackets, and indent with spaces',
+  };
 }
 
 /** Position of the key or value of a path; of a missing key, the position of its parent. */
@@ -101,7 +122,9 @@ function placeOf(document: Document, path: readonly PropertyKey[], at: 'key' | '
   let node: unknown = document.contents;
   let pair: Pair | undefined;
   for (const segment of path) {
-    const found: Pair | undefined = isMap(node) ? node.items.find(({ key }) => keyText(key) === String(segment)) : undefined;
+    const found: Pair | undefined = isMap(node)
+      ? node.items.find(({ key }) => keyText(key) === String(segment))
+      : undefined;
     if (!found) return rangeOf(pair?.key ?? document.contents);
     pair = found;
     node = found.value;
@@ -111,7 +134,8 @@ function placeOf(document: Document, path: readonly PropertyKey[], at: 'key' | '
 
 const keyText = (key: unknown): string => (isScalar(key) ? String(key.value) : String(key));
 
-const hasRange = (node: unknown): node is Node => isNode(node) && node.range !== undefined && node.range !== null && node.range[1] > node.range[0];
+const hasRange = (node: unknown): node is Node =>
+  isNode(node) && node.range !== undefined && node.range !== null && node.range[1] > node.range[0];
 
 function rangeOf(node: unknown): TextRange {
   const target = isPair(node) ? node.key : node;

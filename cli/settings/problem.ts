@@ -13,14 +13,32 @@ export function explainIssue(schema: Schema, issue: z.core.$ZodIssue, locate: Lo
   const expected = schemaAt(schema, path);
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => unknownKey([...path, key], Object.keys((expected && shapeOf(expected)) ?? {}), locate));
+      return issue.keys.map((key) =>
+        unknownKey([...path, key], Object.keys((expected && shapeOf(expected)) ?? {}), locate),
+      );
     case 'invalid_key':
-      return [{ what: `${name} is not a valid key here`, place: locate(path, 'key'), remedy: messageOf(issue.issues[0]?.message ?? issue.message) }];
+      return [
+        {
+          what: `${name} is not a valid key here`,
+          place: locate(path, 'key'),
+          remedy: messageOf(issue.issues[0]?.message ?? issue.message),
+        },
+      ];
     default:
       if (issue.input === undefined)
-        return [{ what: `${name} is missing`, place: locate(path, 'key'), remedy: `${String(path.at(-1))}: ${example(expected)}` }];
+        return [
+          {
+            what: `${name} is missing`,
+            place: locate(path, 'key'),
+            remedy: `${String(path.at(-1))}: ${example(expected)}`,
+          },
+        ];
       return [
-        { what: `${name === '' ? 'the file' : name} ${demandOf(issue, expected)}`, place: locate(path, 'value'), remedy: adviceFor(issue, expected, path) },
+        {
+          what: `${name === '' ? 'the file' : name} ${demandOf(issue, expected)}`,
+          place: locate(path, 'value'),
+          remedy: adviceFor(issue, expected, path),
+        },
       ];
   }
 }
@@ -47,7 +65,9 @@ function adviceFor(issue: z.core.$ZodIssue, expected: Schema | undefined, path: 
     const close = nearest(issue.input, issue.values.map(String));
     if (close !== undefined) return close;
   }
-  return path.length === 0 ? 'KEY: VALUE on each line, or an empty file for all defaults' : `${String(path.at(-1))}: ${example(expected)}`;
+  return path.length === 0
+    ? 'KEY: VALUE on each line, or an empty file for all defaults'
+    : `${String(path.at(-1))}: ${example(expected)}`;
 }
 
 /** A valid value. */
@@ -55,7 +75,8 @@ function example(schema: Schema | undefined): string {
   if (!schema) return '...';
   const { schema: inner, byDefault } = peel(schema);
   const definition = inner._zod.def;
-  if (definition.type === 'enum') return written(byDefault ?? Object.values((definition as z.core.$ZodEnumDef).entries)[0]);
+  if (definition.type === 'enum')
+    return written(byDefault ?? Object.values((definition as z.core.$ZodEnumDef).entries)[0]);
   if (typeof byDefault === 'object' || definition.type === 'object')
     return `{ ${Object.keys(shapeOf(schema) ?? {})
       .map((key) => `${key}: ...`)

@@ -72,7 +72,18 @@ export const nodeNotReady = 'node/not-ready';
 export const recoveryRequested = 'operator/recover';
 
 /** Codes of preflight findings: a node that slows down its pairs, and failed checks of the node itself. */
-export const preflightFaults = { slow: 'preflight/slow-node', gpu: 'preflight/gpu-check', storage: 'preflight/storage-check' } as const;
+export const preflightFaults = {
+  slow: 'preflight/slow-node',
+  gpu: 'preflight/gpu-check',
+  storage: 'preflight/storage-check',
+} as const;
 
 /** Limits of every fault, so that a signal of 100 of them stays far below Temporal's payload limit. */
-export const faultLimits = { id: 200, code: 64, message: 500, evidenceLines: 5, evidenceLine: 500, perSignal: 100 } as const;
+export const faultLimits = {
+  id: 200,
+  code: 64,
+  message: 500,
+  evidenceLines: 5,
+  evidenceLine: 500,
+  perSignal: 100,
+} as const;

@@ -4,7 +4,12 @@ import type { Fault } from './faults.ts';
 import { traitsOf } from './sources.ts';
 
 /** `xid/79 on gpu-3 (0000:5d:00): GPU has fallen off the bus`. */
-export function faultSentence({ code, node, device, message }: Pick<Fault, 'code' | 'node' | 'device' | 'message'>): string {
+export function faultSentence({
+  code,
+  node,
+  device,
+  message,
+}: Pick<Fault, 'code' | 'node' | 'device' | 'message'>): string {
   const where = node === undefined ? '' : ` on ${node}${device === undefined ? '' : ` (${device})`}`;
   // The full stop of a driver's message does not end the sentence around it.
   return `${code}${where}: ${message.replace(/\.\s*$/, '')}`;
@@ -21,4 +26,5 @@ export function faultsSentence(faults: readonly Fault[]): string {
 const takenAway: readonly string[] = ['pod/evicted', 'pod/disruption'];
 
 /** Faults of nodes come first, because they explain those of pods. */
-const placeInSentence = ({ source, code }: Fault): number => (traitsOf(source).about !== 'pod' ? 0 : takenAway.includes(code) ? 1 : 2);
+const placeInSentence = ({ source, code }: Fault): number =>
+  traitsOf(source).about !== 'pod' ? 0 : takenAway.includes(code) ? 1 : 2;

@@ -53,7 +53,13 @@ export const faultSources = {
     blame: 'unknown',
     mayPrecede: 'a fault of its node',
   },
-  node: { observes: 'the Node object', reporter: 'controller', codes: /^node\/[\w-]{1,40}$/, about: 'node', blame: 'platform' },
+  node: {
+    observes: 'the Node object',
+    reporter: 'controller',
+    codes: /^node\/[\w-]{1,40}$/,
+    about: 'node',
+    blame: 'platform',
+  },
   preflight: {
     observes: 'the verdict of a preflight',
     reporter: 'worker',
@@ -63,8 +69,20 @@ export const faultSources = {
     blame: 'hardware',
     mayPrecede: 'another node of the same verdict',
   },
-  progress: { observes: 'training that makes no progress', reporter: 'controller', codes: /^progress\/[\w-]{1,40}$/, about: 'job', blame: 'unknown' },
-  operator: { observes: 'the request of a person', reporter: 'worker', codes: /^operator\/[\w-]{1,40}$/, about: 'job', blame: 'unknown' },
+  progress: {
+    observes: 'training that makes no progress',
+    reporter: 'controller',
+    codes: /^progress\/[\w-]{1,40}$/,
+    about: 'job',
+    blame: 'unknown',
+  },
+  operator: {
+    observes: 'the request of a person',
+    reporter: 'worker',
+    codes: /^operator\/[\w-]{1,40}$/,
+    about: 'job',
+    blame: 'unknown',
+  },
 } as const satisfies Record<string, SourceTraits>;
 
 export type FaultSource = keyof typeof faultSources;
@@ -72,7 +90,8 @@ export type FaultSource = keyof typeof faultSources;
 /** The traits by name, as the interface has them: optional ones included. */
 export const traitsOf = (source: FaultSource): SourceTraits => faultSources[source];
 
-export const isFaultSource = (value: unknown): value is FaultSource => typeof value === 'string' && Object.hasOwn(faultSources, value);
+export const isFaultSource = (value: unknown): value is FaultSource =>
+  typeof value === 'string' && Object.hasOwn(faultSources, value);
 
 /** Names of the sources that a role may report. */
 export const sourcesOf = (reporter: SourceTraits['reporter']): readonly FaultSource[] =>

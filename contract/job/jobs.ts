@@ -20,7 +20,9 @@ export const jobKindNames = {
   RayCluster: 'raycluster',
 } as const;
 export type JobKind = keyof typeof jobKindNames;
-export const jobKinds: readonly JobKind[] = Object.keys(jobKindNames).filter((name): name is JobKind => name in jobKindNames);
+export const jobKinds: readonly JobKind[] = Object.keys(jobKindNames).filter(
+  (name): name is JobKind => name in jobKindNames,
+);
 
 /** One job object. The UID tells it from a job that is created again under the same name. */
 export interface JobRef {
@@ -40,7 +42,9 @@ export type StopMethod = (typeof stopMethods)[number];
 export type RestartPolicy = 'Never' | 'OnFailure' | 'Always' | 'ExitCode';
 
 /** Who set `suspend` on a job. */
-export type Suspension = { readonly by: 'owner' } | { readonly by: 'kcover'; readonly incident: string; readonly attempt: number };
+export type Suspension =
+  | { readonly by: 'owner' }
+  | { readonly by: 'kcover'; readonly incident: string; readonly attempt: number };
 
 /** Why something cannot be done, or may go wrong, and what to change. */
 export interface Reason {

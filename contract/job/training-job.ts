@@ -39,7 +39,8 @@ export interface BudgetEntry extends BudgetAttribution {
 /** Number of recoveries in each budget category, without those requested by a person and those of unknown blame. */
 export function usageByCategoryOf(usage: readonly BudgetAttribution[]): Partial<Record<Blame, number>> {
   const usageByCategory: Partial<Record<Blame, number>> = {};
-  for (const { blame, asked } of usage) if (blame !== undefined && !asked) usageByCategory[blame] = (usageByCategory[blame] ?? 0) + 1;
+  for (const { blame, asked } of usage)
+    if (blame !== undefined && !asked) usageByCategory[blame] = (usageByCategory[blame] ?? 0) + 1;
   return usageByCategory;
 }
 
@@ -125,7 +126,12 @@ export interface JobStatus {
   readonly since: string;
   readonly until?: string;
   readonly incident?: string;
-  readonly last?: { readonly incident: string; readonly outcome: Outcome; readonly because: string; readonly at: string };
+  readonly last?: {
+    readonly incident: string;
+    readonly outcome: Outcome;
+    readonly because: string;
+    readonly at: string;
+  };
   readonly recoveriesThisHour: number;
   /** The same by blame, without those requested by a person and those of unknown blame. */
   readonly usageByCategory?: Readonly<Partial<Record<Blame, number>>>;

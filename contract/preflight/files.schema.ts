@@ -2,7 +2,14 @@
 
 import { z } from 'zod';
 import { plainLine, time } from '../plain-line.schema.ts';
-import { addressPattern, nodePattern, preflightChecks, preflightLimits, type PreflightReport, reportFields } from './preflight.ts';
+import {
+  addressPattern,
+  nodePattern,
+  preflightChecks,
+  preflightLimits,
+  type PreflightReport,
+  reportFields,
+} from './preflight.ts';
 import type { PreflightFile, PreflightFiles } from './files.ts';
 
 const address = z.string().max(preflightLimits.address).regex(addressPattern, 'is no address');
@@ -40,7 +47,10 @@ const report = z
     threshold: quantity.exactOptional(),
     tests: z.array(pairTest).max(preflightLimits.rounds),
   })
-  .refine((read) => read.rank < read.size, { path: ['rank'], message: 'is not below size' }) satisfies z.ZodType<PreflightReport>;
+  .refine((read) => read.rank < read.size, {
+    path: ['rank'],
+    message: 'is not below size',
+  }) satisfies z.ZodType<PreflightReport>;
 
 const place = {
   namespace: z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
@@ -51,7 +61,10 @@ const place = {
 
 const file = z.union([
   z.strictObject({ ...place, report }),
-  z.strictObject({ ...place, problem: z.strictObject({ field: z.enum([...reportFields, 'too-large']), because: problemText }) }),
+  z.strictObject({
+    ...place,
+    problem: z.strictObject({ field: z.enum([...reportFields, 'too-large']), because: problemText }),
+  }),
 ]) satisfies z.ZodType<PreflightFile>;
 
 export const preflightFiles = z.strictObject({

@@ -11,7 +11,10 @@ export type PreflightFile = {
   /** From the file name; the report must have the same. */
   readonly rank: number;
   readonly writtenAt: string;
-} & ({ readonly report: PreflightReport } | { readonly problem: ReportProblem | { readonly field: 'too-large'; readonly because: string } });
+} & (
+  | { readonly report: PreflightReport }
+  | { readonly problem: ReportProblem | { readonly field: 'too-large'; readonly because: string } }
+);
 
 export interface PreflightFiles {
   readonly schema: 1;

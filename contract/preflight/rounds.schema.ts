@@ -30,7 +30,10 @@ export const roundRequest = z
       .regex(/^[\w.:[\]-]+:\d{1,5}$/, 'host:port is needed'),
     results: z.array(roundResult).max(preflightLimits.rounds),
   })
-  .refine(({ results }) => results.every(({ round }, index) => round === index), { path: ['results'], message: 'every round from 0 is needed, in order' })
+  .refine(({ results }) => results.every(({ round }, index) => round === index), {
+    path: ['results'],
+    message: 'every round from 0 is needed, in order',
+  })
   .refine(({ results, size }) => results.every(({ peer }) => peer === undefined || peer < size), {
     path: ['results'],
     message: 'a partner is not below the size',

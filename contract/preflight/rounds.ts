@@ -63,5 +63,10 @@ export interface RoundFacts {
 }
 
 export type RoundPlan =
-  | { readonly kind: 'round'; readonly pairs: readonly (readonly [number, number])[]; readonly idle: readonly number[]; readonly because: string }
+  | {
+      readonly kind: 'round';
+      readonly pairs: readonly (readonly [number, number])[];
+      readonly idle: readonly number[];
+      readonly because: string;
+    }
   | { readonly kind: 'done'; readonly because: string };

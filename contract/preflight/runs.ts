@@ -32,7 +32,10 @@ export interface PreflightRun {
   readonly received: number;
   readonly expected: number;
   readonly because: string;
-  readonly verdict?: Pick<PreflightDecision, 'rule' | 'failed' | 'slow' | 'undetermined' | 'counts' | 'confidence' | 'missing'>;
+  readonly verdict?: Pick<
+    PreflightDecision,
+    'rule' | 'failed' | 'slow' | 'undetermined' | 'counts' | 'confidence' | 'missing'
+  >;
   /** Slow or failed nodes whose workflows could not be notified: there is no response for them. At most 50; `because` says why. */
   readonly unnotified?: readonly string[];
 }

@@ -28,7 +28,12 @@ export interface RecoveryPlan {
 /** `pods`: UIDs of the broken ones. `withinMs`: how long until all pods run again, or training continues, before the next level is tried. */
 export type RecoveryLevel =
   | { readonly name: Extract<RestartLevel, 'job'>; readonly because: string }
-  | { readonly name: Extract<RestartLevel, 'pod'>; readonly pods: readonly string[]; readonly withinMs: number; readonly because: string };
+  | {
+      readonly name: Extract<RestartLevel, 'pod'>;
+      readonly pods: readonly string[];
+      readonly withinMs: number;
+      readonly because: string;
+    };
 
 export interface Approval {
   readonly because: string;
@@ -59,7 +64,13 @@ export type CheckpointPlan =
       readonly timing: StopTiming;
     }
   /** Awaited between the stop and the next attempt: a checkpoint of `atLeast`, the step at which the stop began. */
-  | { readonly strategy: 'on-termination'; readonly atLeast: number; readonly withinMs: number; readonly because: string; readonly timing?: StopTiming };
+  | {
+      readonly strategy: 'on-termination';
+      readonly atLeast: number;
+      readonly withinMs: number;
+      readonly because: string;
+      readonly timing?: StopTiming;
+    };
 
 /** Expected loss of either choice, GPU-hours. */
 export interface StopTiming {

@@ -62,7 +62,8 @@ export interface AttemptFacts {
 }
 
 /** How many pods the attempt has, including those left out of the observation. */
-export const podCount = ({ pods, more }: Pick<AttemptFacts, 'pods' | 'more'>): number => pods.length + (more?.pods ?? 0);
+export const podCount = ({ pods, more }: Pick<AttemptFacts, 'pods' | 'more'>): number =>
+  pods.length + (more?.pods ?? 0);
 
 /** Everything `decideRecovery` decides from. */
 export interface RecoveryFacts {
@@ -82,7 +83,11 @@ export interface RecoveryFacts {
   /** Milliseconds since the epoch. */
   readonly now?: number;
   /** Levels that were tried in this incident and did not bring training back, each with the reason. `noCapacity`: skipped, because only a smaller job fits. */
-  readonly tried?: readonly { readonly level: Exclude<RestartLevel, 'job'>; readonly because: string; readonly noCapacity?: true }[];
+  readonly tried?: readonly {
+    readonly level: Exclude<RestartLevel, 'job'>;
+    readonly because: string;
+    readonly noCapacity?: true;
+  }[];
 }
 
 /** The next step, with the reason that reaches the UI, the Event and the record. */
@@ -204,7 +209,10 @@ export const successAfterStop = (
 ): { readonly outcome: 'restarted' | 'escalated'; readonly because: string } =>
   stoppedBy === undefined || stoppedBy === 'suspend'
     ? { outcome: 'restarted', because: `the job succeeded: ${because}` }
-    : { outcome: 'escalated', because: `the job counts as succeeded since its pods were told to stop, and it was not observed to run again: ${because}` };
+    : {
+        outcome: 'escalated',
+        because: `the job counts as succeeded since its pods were told to stop, and it was not observed to run again: ${because}`,
+      };
 
 /** Result of `recovery`, shown in the Temporal UI and sent to the parent. */
 export interface RecoveryOutcome {

@@ -6,7 +6,9 @@ const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as cons
 export function parseDuration(text: string): number | undefined {
   const written = text.trim();
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(written)) return undefined;
-  const parts = written.matchAll(/([\d.]+)(ms|s|m|h|d)/gy).map(([, count, unit]) => Number(count) * units[unit as keyof typeof units]);
+  const parts = written
+    .matchAll(/([\d.]+)(ms|s|m|h|d)/gy)
+    .map(([, count, unit]) => Number(count) * units[unit as keyof typeof units]);
   return parts.reduce((sum, part) => sum + part, 0);
 }
 

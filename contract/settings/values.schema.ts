@@ -1,6 +1,7 @@
 /** Value types of settings. */
 
 import { z } from 'zod';
+import { defaultTaskQueue, quarantineTaintKey } from '../ids.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 
 const dayMs = 86_400_000;
@@ -17,11 +18,16 @@ export const duration = (byDefault: string, most = longestWaitMs) =>
     .string()
     .refine((text) => parseDuration(text) !== undefined, { error: 'must be a duration such as 500ms, 30s, 10m or 1h' })
     .transform((text) => parseDuration(text) ?? 0)
-    .refine((ms) => ms <= most, { error: `must be at most ${formatDuration(most)}`, params: { remedy: formatDuration(most) } })
+    .refine((ms) => ms <= most, {
+      error: `must be at most ${formatDuration(most)}`,
+      params: { remedy: formatDuration(most) },
+    })
     .prefault(byDefault);
 
 /** A regular expression that does not match the empty text: such a one would match everywhere. */
-export const pattern = z.string().refine((text) => isPattern(text), { error: 'must be a regular expression that does not match the empty text' });
+export const pattern = z
+  .string()
+  .refine((text) => isPattern(text), { error: 'must be a regular expression that does not match the empty text' });
 
 function isPattern(text: string): boolean {
   try {
@@ -41,3 +47,21 @@ export const listen = (byDefault: string) =>
 /** Address of probes and metrics of a controller or worker; the agent has a port of its own. */
 export const health = z.strictObject({ listen: listen('0.0.0.0:9090') }).prefault({});
 export const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({});
+
+const labelKey = z
+  .string()
+  .regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9][\w.-]{0,62}$/, { error: 'must be a Kubernetes label key' });
+
+/** The quarantine taint. */
+export const taint = z
+  .strictObject({
+    key: labelKey.default(quarantineTaintKey).describe('Key of the quarantine taint'),
+    value: z.string().max(63).optional().describe('Value of the taint; without it the reason, such as xid-79'),
+    effect: z.enum(['NoSchedule', 'NoExecute', 'PreferNoSchedule']).default('NoSchedule'),
+  })
+  .prefault({});
+
+/** What workers and controllers need to know of Temporal beside its address. */
+export const temporal = z
+  .strictObject({ taskQueue: z.string().min(1).max(200).default(defaultTaskQueue) })
+  .prefault({});

@@ -123,7 +123,9 @@ export interface CapacityRequest {
 }
 
 /** A workload of preflight pods. */
-export type ObservedWorkload = { readonly kind: 'there'; readonly optedIn: boolean } | { readonly kind: 'gone' | 'finished'; readonly because: string };
+export type ObservedWorkload =
+  | { readonly kind: 'there'; readonly optedIn: boolean }
+  | { readonly kind: 'gone' | 'finished'; readonly because: string };
 
 export interface Activities {
   decideNode(facts: NodeFacts): Promise<NodeDecision>;
@@ -158,7 +160,11 @@ export interface Activities {
   /** The job object; null when it, or this UID of it, is gone. */
   observeJob(request: { readonly job: JobRef }): Promise<JobView | null>;
   /** Job, pods and the blamed nodes in one observation; `pods`: UIDs of the pods that faults name. */
-  observeAttempt(request: { readonly job: JobRef; readonly nodes: readonly string[]; readonly pods?: readonly string[] }): Promise<AttemptFacts>;
+  observeAttempt(request: {
+    readonly job: JobRef;
+    readonly nodes: readonly string[];
+    readonly pods?: readonly string[];
+  }): Promise<AttemptFacts>;
   /**
    * Every pod of an attempt of which an observation kept only a part; `digest` is equal while the pods are the same. `unobservable`: why the
    * cluster could not be observed; the rest is empty then.
@@ -182,7 +188,10 @@ export interface Activities {
   /** Checks capacity. `pods`: UIDs of those to be stopped; without it, all of the job. */
   observeCapacity(request: { readonly job: JobRef; readonly pods?: readonly string[] }): Promise<CapacityFacts>;
   /** Makes standby nodes schedulable; a node that is no longer one is left out. */
-  takeStandbyNodes(request: { readonly incident: string; readonly nodes: readonly string[] }): Promise<{ readonly taken: readonly string[] }>;
+  takeStandbyNodes(request: {
+    readonly incident: string;
+    readonly nodes: readonly string[];
+  }): Promise<{ readonly taken: readonly string[] }>;
   /** Changes the size or the priority of a job that this incident has suspended. */
   resizeJob(request: ResizeRequest): Promise<ResizeResult>;
   /** Asks the processes of a job, by an annotation, to restart training in place. */
@@ -193,7 +202,9 @@ export interface Activities {
   removeRecoveryLabel(request: { readonly job: JobRef }): Promise<void>;
 
   /** Signals each fault to the workflow of its node, starting it where needed. Returns the ids that Temporal did not accept, and why the first was not. */
-  notifyNodes(request: { readonly faults: readonly Fault[] }): Promise<{ readonly unnotified: readonly string[]; readonly because?: string }>;
+  notifyNodes(request: {
+    readonly faults: readonly Fault[];
+  }): Promise<{ readonly unnotified: readonly string[]; readonly because?: string }>;
   /** Whether the workload still exists, and whether it is restarted when its nodes are quarantined. */
   observeWorkload(request: { readonly workload: Workload }): Promise<ObservedWorkload>;
   /** Writes the verdict to the job's annotation; does nothing when the job is gone. */
@@ -204,11 +215,16 @@ export interface Activities {
   recordIncident(record: IncidentRecord | NodeRecord): Promise<{ readonly address: string }>;
 
   /** Recoveries of this job in the last hour, and one that is still open: for a job workflow that starts without state. */
-  findRecoveries(request: { readonly job: JobRef }): Promise<{ readonly usage: readonly BudgetEntry[]; readonly open?: string }>;
+  findRecoveries(request: {
+    readonly job: JobRef;
+  }): Promise<{ readonly usage: readonly BudgetEntry[]; readonly open?: string }>;
   /** Whether a recovery still runs, and its result when it closed. `stuck`: why it makes no progress, when its workflow task keeps failing. */
   lookAtRecovery(request: {
     readonly incident: string;
-  }): Promise<{ readonly kind: 'running'; readonly stuck?: string } | { readonly kind: 'closed'; readonly report: RecoveryOutcome }>;
+  }): Promise<
+    | { readonly kind: 'running'; readonly stuck?: string }
+    | { readonly kind: 'closed'; readonly report: RecoveryOutcome }
+  >;
   /** Signals waiting workflows that a refusal may no longer apply; workflows that no longer run are skipped. */
   notifyWaiting(request: { readonly workflowIds: readonly string[] }): Promise<void>;
 }

@@ -25,7 +25,10 @@ export const reportedFault = z
     kernel: z.strictObject({ bootId: identifier(64), sequence: z.int().min(0) }).exactOptional(),
     evidence: z.array(text(faultLimits.evidenceLine)).max(faultLimits.evidenceLines).exactOptional(),
   })
-  .refine(({ source, code }) => traitsOf(source).codes.test(code), { path: ['code'], message: 'is no code of its source' }) satisfies z.ZodType<Fault>;
+  .refine(({ source, code }) => traitsOf(source).codes.test(code), {
+    path: ['code'],
+    message: 'is no code of its source',
+  }) satisfies z.ZodType<Fault>;
 
 export const reportBatch = z.strictObject({
   schema: z.literal(1),

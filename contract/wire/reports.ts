@@ -18,7 +18,13 @@ export interface Report {
 }
 
 /** What an agent can lose. `report-refused`: the controller will never accept this report. */
-export const gapKinds = ['kernel-log-overrun', 'spool-full', 'spool-unwritable', 'state-lost', 'report-refused'] as const;
+export const gapKinds = [
+  'kernel-log-overrun',
+  'spool-full',
+  'spool-unwritable',
+  'state-lost',
+  'report-refused',
+] as const;
 
 /** The agent lost something, and reports it. */
 export interface Gap {

@@ -19,7 +19,8 @@ const most = { characters: 200, bytes: 1500 } as const;
 export const searchAttributePairs = (values: AttributeValues): AttributePair[] =>
   Object.entries(values).flatMap(([name, value]): AttributePair[] => {
     const type = searchAttributes[name as SearchAttribute];
-    if (type === 'KEYWORD_LIST') return [{ key: { name, type }, value: cutList(typeof value === 'string' ? [value] : value) }];
+    if (type === 'KEYWORD_LIST')
+      return [{ key: { name, type }, value: cutList(typeof value === 'string' ? [value] : value) }];
     return typeof value === 'string' ? [{ key: { name, type }, value: cutText(value) }] : [];
   });
 

@@ -30,7 +30,16 @@ export interface LeaderLabel {
 }
 
 /** Begins by removing the label from this pod: an earlier process of it may have left one. */
-export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble, lookAgainMs, retryMs }: LeaderLabelOptions): LeaderLabel {
+export function openLeaderLabel({
+  store,
+  pod,
+  leading,
+  signal,
+  pause,
+  onTrouble,
+  lookAgainMs,
+  retryMs,
+}: LeaderLabelOptions): LeaderLabel {
   let isAdded = false;
   let isLabelled = false;
   let reported: string | undefined;
@@ -59,7 +68,8 @@ export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble,
 
   /** This pod first: agents wait for one that accepts reports, and the others refuse. */
   async function correct(): Promise<void> {
-    if (leading() && !isLabelled && !(await store.label(pod))) throw new KcoverError('not-found', `there is no pod ${pod}`);
+    if (leading() && !isLabelled && !(await store.label(pod)))
+      throw new KcoverError('not-found', `there is no pod ${pod}`);
     const labelled = await store.labelled();
     isLabelled = labelled.includes(pod);
     for (const other of labelled) if (other !== pod && leading()) await store.clear(other);
@@ -80,4 +90,5 @@ export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble,
   };
 }
 
-const sentenceOf = (error: unknown): string => (error instanceof KcoverError ? error.because : error instanceof Error ? error.message : 'unknown failure');
+const sentenceOf = (error: unknown): string =>
+  error instanceof KcoverError ? error.because : error instanceof Error ? error.message : 'unknown failure';

@@ -52,7 +52,20 @@ export interface LeaderTerm {
 
 /** Starts what only the leader runs. */
 export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
-  const { kube, taint, readiness, supervision, rounds: settings, progress: progressSettings, sender, workflows, lastSeenAt, silentMs, metrics, log } = options;
+  const {
+    kube,
+    taint,
+    readiness,
+    supervision,
+    rounds: settings,
+    progress: progressSettings,
+    sender,
+    workflows,
+    lastSeenAt,
+    silentMs,
+    metrics,
+    log,
+  } = options;
   const since = performance.now();
   const over = new AbortController();
   const { signal } = over;
@@ -62,7 +75,8 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     hang: {
       settings: { times: progressSettings.hang.times, leastMs: progressSettings.hang.least },
       isLive: (node) => pods.isUpToDate() && performance.now() - (lastSeenAt(node) ?? -Infinity) < silentMs,
-      raise: (job, fault, onLost) => enqueue({ outbox, log, signal }, faultMessage({ kind: 'job', job }, fault), onLost),
+      raise: (job, fault, onLost) =>
+        enqueue({ outbox, log, signal }, faultMessage({ kind: 'job', job }, fault), onLost),
     },
     job: (ref) => jobs.get(ref),
     metrics,
@@ -77,7 +91,10 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
       metrics.signalFailures.inc({ signal: nameOf(call) });
       // Logs the first failure, and then ever fewer: an outage of Temporal must not fill the log.
       if (Number.isInteger(Math.log2(failures)))
-        log.warn({ to: call.workflowId, signal: nameOf(call), because: error.because, failures }, 'Temporal did not accept a signal');
+        log.warn(
+          { to: call.workflowId, signal: nameOf(call), because: error.because, failures },
+          'Temporal did not accept a signal',
+        );
     },
   });
   const outbox: Outbox = {
@@ -89,13 +106,25 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   };
   const watching = { kube, outbox, metrics, log, signal };
   const nodes = watchNodes({ ...watching, taint, readiness, workflows });
-  const jobs = watchJobs({ ...watching, taint, workflows, lookAgainMs: supervision.lookAgain, onJob, onGone: ({ ref }) => progress.forget(ref) });
+  const jobs = watchJobs({
+    ...watching,
+    taint,
+    workflows,
+    lookAgainMs: supervision.lookAgain,
+    onJob,
+    onGone: ({ ref }) => progress.forget(ref),
+  });
   function onJob(job: KnownJob): void {
     progress.lookAgain(job.ref);
     pods.lookAgain(job.ref);
     preflights.lookAgain(job);
   }
-  const liveness = (): AgentLiveness => ({ nodes: nodes.accelerated(), lastSeenAt, ledSince: since, graceMs: silentMs });
+  const liveness = (): AgentLiveness => ({
+    nodes: nodes.accelerated(),
+    lastSeenAt,
+    ledSince: since,
+    graceMs: silentMs,
+  });
   const pods = watchPods({
     ...watching,
     job: (ref) => jobs.get(ref),
@@ -116,7 +145,15 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     () => (isUpToDate = true),
     () => undefined,
   );
-  return { outbox, nodes, preflights, rounds, progress: { take: progress.take, isUpToDate: () => isUpToDate }, liveness, end: () => over.abort() };
+  return {
+    outbox,
+    nodes,
+    preflights,
+    rounds,
+    progress: { take: progress.take, isUpToDate: () => isUpToDate },
+    liveness,
+    end: () => over.abort(),
+  };
 }
 
 const nameOf = (call: Call): string => call.signal?.name ?? 'start';

@@ -57,12 +57,20 @@ export type LeaseClaim =
   | { readonly kind: 'wait'; readonly observation: LeaseObservation };
 
 /** Pure: `before` is the last observation, `now` our monotonic clock. */
-export function decideClaim(read: HeldLease | undefined, before: LeaseObservation | undefined, identity: string, now: number): LeaseClaim {
+export function decideClaim(
+  read: HeldLease | undefined,
+  before: LeaseObservation | undefined,
+  identity: string,
+  now: number,
+): LeaseClaim {
   if (!read) return { kind: 'create' };
   if (read.holder === '' || read.holder === identity) return { kind: 'take', over: read };
-  const unchanged = before !== undefined && before.lease.holder === read.holder && before.lease.renewedAt === read.renewedAt;
+  const unchanged =
+    before !== undefined && before.lease.holder === read.holder && before.lease.renewedAt === read.renewedAt;
   const observation = unchanged ? { lease: read, since: before.since } : { lease: read, since: now };
-  return now - observation.since >= Math.max(read.durationMs, 1000) ? { kind: 'take', over: read } : { kind: 'wait', observation };
+  return now - observation.since >= Math.max(read.durationMs, 1000)
+    ? { kind: 'take', over: read }
+    : { kind: 'wait', observation };
 }
 
 /** Leads from the start, without an election: for a single replica. */
@@ -91,7 +99,11 @@ export function standForElection(options: LeadershipOptions): Leadership {
   async function write(over: HeldLease | undefined): Promise<void> {
     const from = clock.now();
     const lease = leaseOf(over);
-    const written = await inTime(over ? store.replace({ ...lease, resourceVersion: over.resourceVersion }) : store.create(lease), timing.retry * 2, clock);
+    const written = await inTime(
+      over ? store.replace({ ...lease, resourceVersion: over.resourceVersion }) : store.create(lease),
+      timing.retry * 2,
+      clock,
+    );
     held = { lease: written, until: from + timing.renew };
   }
 
@@ -111,7 +123,12 @@ export function standForElection(options: LeadershipOptions): Leadership {
     let observation: LeaseObservation | undefined;
     while (!held && !stopping.signal.aborted) {
       try {
-        const decision = decideClaim(await inTime(store.read(), timing.retry * 2, clock), observation, identity, clock.now());
+        const decision = decideClaim(
+          await inTime(store.read(), timing.retry * 2, clock),
+          observation,
+          identity,
+          clock.now(),
+        );
         if (decision.kind === 'wait') observation = decision.observation;
         else await write(decision.kind === 'take' ? decision.over : undefined);
       } catch (error) {
@@ -164,14 +181,21 @@ export function standForElection(options: LeadershipOptions): Leadership {
     held = undefined;
     if (!last) return;
     try {
-      await inTime(store.replace({ ...last.lease, holder: '', durationMs: 1000, renewedAt: clock.wall() }), timing.retry * 2, clock);
+      await inTime(
+        store.replace({ ...last.lease, holder: '', durationMs: 1000, renewedAt: clock.wall() }),
+        timing.retry * 2,
+        clock,
+      );
     } catch (error) {
       report(error);
     }
   }
 
   function report(error: unknown): void {
-    const known = error instanceof KcoverError ? error : new KcoverError('kube.unreachable', error instanceof Error ? error.message : 'unknown failure');
+    const known =
+      error instanceof KcoverError
+        ? error
+        : new KcoverError('kube.unreachable', error instanceof Error ? error.message : 'unknown failure');
     // Losing a race for the Lease is normal in an election.
     if (known.code !== 'kube.conflict') options.onTrouble?.(known);
   }

@@ -75,7 +75,8 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
 
   return async (authorization, from) => {
     const token = /^Bearer ([\w.~+/=-]+)$/i.exec(authorization ?? '')?.[1];
-    if (token === undefined || token.length > longestToken) return refused('unauthenticated', 'a bearer token is needed');
+    if (token === undefined || token.length > longestToken)
+      return refused('unauthenticated', 'a bearer token is needed');
     const key = createHash('sha256').update(token).digest('base64');
     const known = accepted.get(key);
     if (known && now() < known.until) return known.reporter;

@@ -24,7 +24,11 @@ const dayMs = 24 * 3600_000;
 const warnMs = 30 * dayMs;
 
 /** Throws `settings.invalid` when a file cannot be read. */
-export function openCertificate(files: { readonly certFile: string; readonly keyFile: string }, signal: AbortSignal, log: Logger): ServingCertificate {
+export function openCertificate(
+  files: { readonly certFile: string; readonly keyFile: string },
+  signal: AbortSignal,
+  log: Logger,
+): ServingCertificate {
   let pair = readPair(files);
   const users: ((pair: KeyPair) => void)[] = [];
   let warnedAt = -Infinity;
@@ -37,7 +41,9 @@ export function openCertificate(files: { readonly certFile: string; readonly key
     const days = Math.floor(leftMs() / dayMs);
     log.warn(
       { file: files.certFile, days },
-      leftMs() > 0 ? 'the certificate of the intake expires soon' : 'the certificate of the intake has expired: agents refuse it',
+      leftMs() > 0
+        ? 'the certificate of the intake expires soon'
+        : 'the certificate of the intake has expired: agents refuse it',
     );
   }
 
@@ -72,6 +78,8 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new KcoverError('file.unreadable', `${file}: ${error instanceof Error ? error.message : 'unreadable'}`, { cause: error });
+    throw new KcoverError('file.unreadable', `${file}: ${error instanceof Error ? error.message : 'unreadable'}`, {
+      cause: error,
+    });
   }
 }

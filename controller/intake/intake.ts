@@ -4,7 +4,13 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KcoverError } from '../../contract/errors.ts';
 import type { Fault } from '../../contract/faults/faults.ts';
-import { type Rejection, type ReportAnswer, type ReportBatch, reportBodyLimit, reportPath } from '../../contract/wire/reports.ts';
+import {
+  type Rejection,
+  type ReportAnswer,
+  type ReportBatch,
+  reportBodyLimit,
+  reportPath,
+} from '../../contract/wire/reports.ts';
 import { reportBatch } from '../../contract/wire/reports.schema.ts';
 import { preflightPath } from '../../contract/preflight/files.ts';
 import { roundsPath } from '../../contract/preflight/rounds.ts';
@@ -22,7 +28,16 @@ import type { ControllerMetrics } from '../metrics.ts';
 import { type PreflightCollector, takePreflightFiles } from '../preflight/intake.ts';
 import { type ProgressTaker, takeProgress } from '../progress/endpoint.ts';
 import { openRefusals } from './refusals.ts';
-import { acknowledgedBy, firstIssue, newReports, notLeading, objection, type Refusal, refused, type ReporterIdentity } from './reporter.ts';
+import {
+  acknowledgedBy,
+  firstIssue,
+  newReports,
+  notLeading,
+  objection,
+  type Refusal,
+  refused,
+  type ReporterIdentity,
+} from './reporter.ts';
 import { openRounds } from '../preflight/rounds/endpoint.ts';
 import type { Rounds } from '../preflight/rounds/polls.ts';
 import { openBuckets } from './token-bucket.ts';
@@ -45,7 +60,13 @@ export interface IntakeOptions {
   readonly onNodeFault: (node: string) => void;
   readonly metrics: Pick<
     ControllerMetrics,
-    'reportsAccepted' | 'reportsRepeated' | 'faultsSuppressed' | 'rejected' | 'gaps' | 'preflightReports' | 'preflightRefused'
+    | 'reportsAccepted'
+    | 'reportsRepeated'
+    | 'faultsSuppressed'
+    | 'rejected'
+    | 'gaps'
+    | 'preflightReports'
+    | 'preflightRefused'
   >;
   readonly log: Logger;
 }
@@ -93,7 +114,9 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     const refusal = objection(batch, reporter);
     if (refusal) return reject(reply, refusal);
     const answer = await take(batch, reporter, rates, options);
-    return answer.kind === 'refused' ? reject(reply, answer) : reply.code(202).send({ accepted: answer.accepted } satisfies ReportAnswer);
+    return answer.kind === 'refused'
+      ? reject(reply, answer)
+      : reply.code(202).send({ accepted: answer.accepted } satisfies ReportAnswer);
   });
 
   takePreflightFiles(server, { ...options, reporterOf, reject });
@@ -122,7 +145,8 @@ async function take(
   const before = agents.acknowledged(batch);
   const reports = newReports(batch, reporter, before);
   const { send, through, waitMs, undo } = rates.admit(reporter.node, reports);
-  if (reports.length > 0 && through.length === 0) return refused('too-many', `${reporter.node} has reported more faults than one node may`, waitMs);
+  if (reports.length > 0 && through.length === 0)
+    return refused('too-many', `${reporter.node} has reported more faults than one node may`, waitMs);
   metrics.reportsRepeated.inc(batch.reports.length - reports.length);
   if (send.length > 0) {
     options.onNodeFault(reporter.node);
@@ -145,7 +169,9 @@ async function take(
 
 /** Sends all of them; returns the first error. */
 async function sendAll(outbox: Outbox, node: string, faults: readonly Fault[]): Promise<KcoverError | undefined> {
-  const sent = await Promise.allSettled(faults.map((fault) => outbox.send(faultMessage({ kind: 'node', node }, fault), takeWithinMs)));
+  const sent = await Promise.allSettled(
+    faults.map((fault) => outbox.send(faultMessage({ kind: 'node', node }, fault), takeWithinMs)),
+  );
   const failed = sent.find((result) => result.status === 'rejected');
   if (!failed) return undefined;
   if (failed.reason instanceof KcoverError) return failed.reason;

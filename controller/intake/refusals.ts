@@ -19,7 +19,13 @@ export interface RefusalsOptions {
  * After these the connection is closed. Unauthenticated senders keep none, because connections are limited, and the rest of their body is
  * not read. A standby must not keep an agent's connection either: the next one may reach the leader.
  */
-const closing: ReadonlySet<Rejection> = new Set(['not-leading', 'no-such-path', 'unauthenticated', 'other-account', 'dead-pod']);
+const closing: ReadonlySet<Rejection> = new Set([
+  'not-leading',
+  'no-such-path',
+  'unauthenticated',
+  'other-account',
+  'dead-pod',
+]);
 
 /** Each reason is logged at most this often, ms: any sender can cause a refusal, and a slow log would delay everything else. */
 const everyMs = 1000;
@@ -36,7 +42,10 @@ export function openRefusals({ metrics, log, now }: RefusalsOptions): Reject {
     reported.set(rejection, { at: now(), suppressed: 0 });
     const suppressed = before?.suppressed ?? 0;
     const level = rejections[rejection] >= 500 && internal === undefined ? 'debug' : 'warn';
-    log[level]({ rejection, because: internal ?? because, from, ...(suppressed > 0 && { suppressed }) }, 'request refused');
+    log[level](
+      { rejection, because: internal ?? because, from, ...(suppressed > 0 && { suppressed }) },
+      'request refused',
+    );
   }
 
   return (reply, refusal) => {

@@ -27,7 +27,9 @@ export const refused = (rejection: Rejection, because: string, retryAfterMs?: nu
 export const notLeading = (): Refusal => refused('not-leading', 'this controller does not lead');
 
 /** The first problem of a body that zod found. */
-export function firstIssue(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
+export function firstIssue(
+  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
+): string {
   const [issue] = issues;
   return issue ? `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`.slice(0, 200) : 'not a report';
 }
@@ -51,8 +53,10 @@ export interface ReporterIdentity {
 export function decideClaim(review: ReviewedToken, account: string | undefined): Claimed | Refusal {
   if (!review.authenticated) return refused('unauthenticated', 'the token is not valid for this audience');
   const [, namespace = '', name = ''] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(review.user) ?? [];
-  if (namespace === '' || (account !== undefined && account !== `${namespace}/${name}`)) return refused('other-account', `${review.user} may not report`);
-  if (!review.pod || review.node === undefined) return refused('unauthenticated', 'the token is not bound to a pod on a node');
+  if (namespace === '' || (account !== undefined && account !== `${namespace}/${name}`))
+    return refused('other-account', `${review.user} may not report`);
+  if (!review.pod || review.node === undefined)
+    return refused('unauthenticated', 'the token is not bound to a pod on a node');
   return { kind: 'claimed', namespace, pod: review.pod, node: review.node };
 }
 
@@ -62,13 +66,15 @@ export function decideReporter(claimed: Claimed, pod: LivePod | undefined): Repo
   if (!pod) return refused('dead-pod', `pod ${title} is gone`);
   if (pod.uid !== claimed.pod.uid) return refused('dead-pod', `pod ${title} was replaced`);
   if (pod.dead) return refused('dead-pod', `pod ${title} is ending`);
-  if (pod.node === undefined || pod.node !== claimed.node) return refused('other-node', `pod ${title} does not run on ${claimed.node}`);
+  if (pod.node === undefined || pod.node !== claimed.node)
+    return refused('other-node', `pod ${title} does not run on ${claimed.node}`);
   return { kind: 'reporter', node: pod.node, podUid: pod.uid };
 }
 
 /** An agent reports for its own node only. Undefined when the batch is accepted. */
 export function objection(batch: ReportBatch, reporter: ReporterIdentity): Refusal | undefined {
-  if (batch.node !== reporter.node) return refused('other-node', `the batch is of ${batch.node}, its sender runs on ${reporter.node}`);
+  if (batch.node !== reporter.node)
+    return refused('other-node', `the batch is of ${batch.node}, its sender runs on ${reporter.node}`);
   for (const { fault } of batch.reports) {
     const because = whyNotItsId(fault, reporter.node);
     if (because !== undefined) return refused('malformed', because);
@@ -78,10 +84,15 @@ export function objection(batch: ReportBatch, reporter: ReporterIdentity): Refus
 
 /** Two faults with one id count as one, so no node may give the ids of another. */
 function whyNotItsId({ id, source, kernel }: Fault, node: string): string | undefined {
-  if (!traitsOf(source).hasPosition) return id.startsWith(`${source}/${node}/`) ? undefined : `the id of a fault of ${source} begins with ${source}/${node}/`;
+  if (!traitsOf(source).hasPosition)
+    return id.startsWith(`${source}/${node}/`)
+      ? undefined
+      : `the id of a fault of ${source} begins with ${source}/${node}/`;
   // Not the batch's boot: a spool may still hold faults from before a reboot.
   const expected = kernel && `${source}/${kernel.bootId}/${kernel.sequence}`;
-  return id === expected ? undefined : `the id of a fault of the ${source} is its position: ${expected ?? `${source}/<boot id>/<sequence>`}`;
+  return id === expected
+    ? undefined
+    : `the id of a fault of the ${source} is its position: ${expected ?? `${source}/<boot id>/<sequence>`}`;
 }
 
 /** The reports not acknowledged before, in order. Each blames only the sender's node, and its texts are plain lines. */
@@ -99,4 +110,5 @@ const inPlainLines = (fault: Fault): Fault => ({
 });
 
 /** The number up to which the agent may forget its reports. */
-export const acknowledgedBy = (reports: readonly Report[], before: number): number => reports.reduce((most, { seq }) => Math.max(most, seq), before);
+export const acknowledgedBy = (reports: readonly Report[], before: number): number =>
+  reports.reduce((most, { seq }) => Math.max(most, seq), before);

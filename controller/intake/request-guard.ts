@@ -31,7 +31,8 @@ export function guardRequests(
       if (answer.rejection === 'too-many') reply.header('connection', 'close');
       return reject(reply, answer);
     }
-    if (!requests.take(answer.podUid)) return reject(reply, refused('too-many', 'this pod asks too often', requests.waitMs(answer.podUid)));
+    if (!requests.take(answer.podUid))
+      return reject(reply, refused('too-many', 'this pod asks too often', requests.waitMs(answer.podUid)));
     known.set(request, answer);
     return undefined;
   });

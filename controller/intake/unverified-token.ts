@@ -25,12 +25,18 @@ export function readClaim(token: string, { audience, account }: ExpectedToken, n
   if (!claims) return refused('unauthenticated', 'the token is no service-account token');
   const { aud, exp, sub } = claims;
   if (![aud].flat().includes(audience)) return refused('unauthenticated', 'the token is not valid for this audience');
-  if (typeof exp !== 'number' || exp * 1000 + leewayMs < now) return refused('unauthenticated', 'the token has expired');
-  const [, namespace, name] = /^system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})$/.exec(typeof sub === 'string' ? sub : '') ?? [];
-  if (namespace === undefined || name === undefined) return refused('other-account', 'only service accounts may report');
-  if (account !== undefined && account !== `${namespace}/${name}`) return refused('other-account', `${namespace}/${name} may not report`);
+  if (typeof exp !== 'number' || exp * 1000 + leewayMs < now)
+    return refused('unauthenticated', 'the token has expired');
+  const [, namespace, name] =
+    /^system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})$/.exec(typeof sub === 'string' ? sub : '') ?? [];
+  if (namespace === undefined || name === undefined)
+    return refused('other-account', 'only service accounts may report');
+  if (account !== undefined && account !== `${namespace}/${name}`)
+    return refused('other-account', `${namespace}/${name} may not report`);
   const podUid = boundTo(claims['kubernetes.io']);
-  return podUid === undefined ? refused('unauthenticated', 'the token is not bound to a pod') : { kind: 'claim', podUid };
+  return podUid === undefined
+    ? refused('unauthenticated', 'the token is not bound to a pod')
+    : { kind: 'claim', podUid };
 }
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -45,7 +51,8 @@ function claimsOf(token: string): Claims | undefined {
   }
 }
 
-const objectOf = (value: unknown): Claims | undefined => (typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined);
+const objectOf = (value: unknown): Claims | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
 
 /** UID of the pod. */
 const boundTo = (kubernetes: unknown): string | undefined => {

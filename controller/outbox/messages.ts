@@ -62,7 +62,11 @@ function idOf(to: Addressee): string {
 }
 
 /** Makes sure that the job's workflow runs. */
-export const startMessage = (job: JobRef): WorkflowMessage => ({ kind: 'start', workflowId: jobWorkflowId(job), starts: { kind: 'job', job } });
+export const startMessage = (job: JobRef): WorkflowMessage => ({
+  kind: 'start',
+  workflowId: jobWorkflowId(job),
+  starts: { kind: 'job', job },
+});
 
 /** Starts the workflow that handles the fault. */
 export const faultMessage = (to: Addressee, fault: Fault): WorkflowMessage => ({
@@ -89,10 +93,18 @@ export const optedInMessage = (job: JobRef): WorkflowMessage => ({
 });
 
 /** The job needs no workflow any more; dropped if none runs. */
-export const jobEndMessage = (workflowId: string, observed: JobObserved): WorkflowMessage => ({ kind: 'jobObserved', workflowId, observed });
+export const jobEndMessage = (workflowId: string, observed: JobObserved): WorkflowMessage => ({
+  kind: 'jobObserved',
+  workflowId,
+  observed,
+});
 
 /** A change of a Node object; dropped if no workflow runs for it. */
-export const nodeMessage = (node: string, observed: NodeObserved): WorkflowMessage => ({ kind: 'nodeObserved', workflowId: nodeWorkflowId(node), observed });
+export const nodeMessage = (node: string, observed: NodeObserved): WorkflowMessage => ({
+  kind: 'nodeObserved',
+  workflowId: nodeWorkflowId(node),
+  observed,
+});
 
 /** Starts the workflow that collects the reports of the workload. */
 export function arrivalMessage(workload: Workload, arrival: PreflightArrival): WorkflowMessage {
@@ -111,13 +123,19 @@ export const podsGoneMessage = (workflowId: string): WorkflowMessage => ({ kind:
 
 /** A fault within `faultLimits`: long texts are cut; an id or code that is too long is a bug of the detector. */
 export function bounded(fault: Fault): Fault {
-  if (fault.id.length > faultLimits.id) throw new RangeError(`the fault id has ${fault.id.length} characters: ${fault.id.slice(0, 80)}`);
-  if (fault.code.length > faultLimits.code) throw new RangeError(`the fault code has ${fault.code.length} characters: ${fault.code.slice(0, 80)}`);
+  if (fault.id.length > faultLimits.id)
+    throw new RangeError(`the fault id has ${fault.id.length} characters: ${fault.id.slice(0, 80)}`);
+  if (fault.code.length > faultLimits.code)
+    throw new RangeError(`the fault code has ${fault.code.length} characters: ${fault.code.slice(0, 80)}`);
   return {
     ...fault,
     message: fault.message.slice(0, faultLimits.message),
     ...(fault.unobservable !== undefined && { unobservable: fault.unobservable.slice(0, faultLimits.message) }),
-    ...(fault.evidence && { evidence: fault.evidence.slice(0, faultLimits.evidenceLines).map((line) => line.slice(0, faultLimits.evidenceLine)) }),
+    ...(fault.evidence && {
+      evidence: fault.evidence
+        .slice(0, faultLimits.evidenceLines)
+        .map((line) => line.slice(0, faultLimits.evidenceLine)),
+    }),
   };
 }
 
@@ -129,16 +147,21 @@ export function messageKey(message: WorkflowMessage): string {
 }
 
 function arrivalKey(arrival: PreflightArrival): string {
-  if ('report' in arrival) return `report ${arrival.report.pod.uid} ${arrival.report.report.rank} ${arrival.report.writtenAt}`;
+  if ('report' in arrival)
+    return `report ${arrival.report.pod.uid} ${arrival.report.report.rank} ${arrival.report.writtenAt}`;
   const { rank, what, at } = arrival.refused;
   return `refused ${rank} ${what} ${at}`;
 }
 
 /** State of an object: only the newest counts. Of everything else the first version is kept. */
-export const replacesOlder = (message: WorkflowMessage): boolean => message.kind === 'jobObserved' || message.kind === 'nodeObserved';
+export const replacesOlder = (message: WorkflowMessage): boolean =>
+  message.kind === 'jobObserved' || message.kind === 'nodeObserved';
 
 /** Kinds that come in large numbers, and how many of them one signal carries. */
-const messagesPerCall: Partial<Record<WorkflowMessage['kind'], number>> = { faultsObserved: faultLimits.perSignal, reportsArrived: preflightLimits.perSignal };
+const messagesPerCall: Partial<Record<WorkflowMessage['kind'], number>> = {
+  faultsObserved: faultLimits.perSignal,
+  reportsArrived: preflightLimits.perSignal,
+};
 
 /** How many messages from the front fit into one call. */
 export function countForOneCall(messages: readonly WorkflowMessage[]): number {
@@ -163,7 +186,12 @@ export function callOf(messages: readonly WorkflowMessage[]): Call {
     case 'faultsObserved':
       return {
         ...to,
-        signal: { name: 'faultsObserved', payload: { faults: messages.flatMap((message) => (message.kind === 'faultsObserved' ? [message.fault] : [])) } },
+        signal: {
+          name: 'faultsObserved',
+          payload: {
+            faults: messages.flatMap((message) => (message.kind === 'faultsObserved' ? [message.fault] : [])),
+          },
+        },
       };
     case 'jobObserved':
       return { ...to, signal: { name: 'jobObserved', payload: first.observed } };

@@ -4,7 +4,15 @@
  */
 
 import { KcoverError } from '../../contract/errors.ts';
-import { type Call, callOf, countForOneCall, type WorkflowMessage, messageKey, mostWaiting, replacesOlder } from './messages.ts';
+import {
+  type Call,
+  callOf,
+  countForOneCall,
+  type WorkflowMessage,
+  messageKey,
+  mostWaiting,
+  replacesOlder,
+} from './messages.ts';
 
 /** Port to Temporal. Throws errors that may be retried; a plain signal to a workflow that does not run is no error. */
 export interface Sender {
@@ -61,7 +69,8 @@ export function openOutbox(options: OutboxOptions): Outbox {
 
   const ended = () => new KcoverError('temporal.unreachable', 'this controller no longer leads');
   signal.addEventListener('abort', () => {
-    for (const queue of queues.values()) for (const entry of [...queue.pending.values(), ...queue.underWay.values()]) fail(entry, ended());
+    for (const queue of queues.values())
+      for (const entry of [...queue.pending.values(), ...queue.underWay.values()]) fail(entry, ended());
     queues.clear();
   });
 
@@ -69,7 +78,13 @@ export function openOutbox(options: OutboxOptions): Outbox {
     if (signal.aborted) return Promise.reject(ended());
     const queue = queues.get(message.workflowId) ?? openQueue(message.workflowId);
     const entry = place(queue, message);
-    if (!entry) return Promise.reject(new KcoverError('temporal.unreachable', `${queue.pending.size} messages wait for ${message.workflowId} already`));
+    if (!entry)
+      return Promise.reject(
+        new KcoverError(
+          'temporal.unreachable',
+          `${queue.pending.size} messages wait for ${message.workflowId} already`,
+        ),
+      );
     const promise = waitFor(queue, entry, withinMs);
     startSending(queue);
     return promise;
@@ -106,7 +121,10 @@ export function openOutbox(options: OutboxOptions): Outbox {
     const timer =
       withinMs === undefined
         ? undefined
-        : setTimeout(() => waiter.failed(new KcoverError('temporal.unreachable', `not accepted within ${withinMs} ms`)), withinMs);
+        : setTimeout(
+            () => waiter.failed(new KcoverError('temporal.unreachable', `not accepted within ${withinMs} ms`)),
+            withinMs,
+          );
     const leave = () => {
       clearTimeout(timer);
       entry.waiters.delete(waiter);
@@ -187,7 +205,8 @@ export function openOutbox(options: OutboxOptions): Outbox {
 
   function rest(queue: WorkflowQueue): void {
     queue.state = 'resting';
-    const wait = Math.min(backoff.most, backoff.first * 2 ** Math.min(queue.failures - 1, 20)) * (0.5 + Math.random() / 2);
+    const wait =
+      Math.min(backoff.most, backoff.first * 2 ** Math.min(queue.failures - 1, 20)) * (0.5 + Math.random() / 2);
     setTimeout(() => {
       queue.state = 'idle';
       if (!signal.aborted) startSending(queue);
@@ -210,4 +229,8 @@ function fail(entry: QueueEntry, error: KcoverError): void {
 const asTransient = (error: unknown): KcoverError =>
   error instanceof KcoverError
     ? error
-    : new KcoverError('temporal.unreachable', error instanceof Error ? error.message.slice(0, 300) : 'unknown failure', { cause: error });
+    : new KcoverError(
+        'temporal.unreachable',
+        error instanceof Error ? error.message.slice(0, 300) : 'unknown failure',
+        { cause: error },
+      );

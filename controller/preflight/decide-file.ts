@@ -29,7 +29,11 @@ const slackMs = 1000;
 const youngMs = 3 * 60_000;
 
 /** `node`: the reporter's own. */
-export function decideFile(file: PreflightFile, node: string, { pods, isUpToDate, fresh, share, sentAt }: FileFacts): FileDecision {
+export function decideFile(
+  file: PreflightFile,
+  node: string,
+  { pods, isUpToDate, fresh, share, sentAt }: FileFacts,
+): FileDecision {
   const [newest] = pods;
   const refuse = (what: RefusedReport['what'], because: string, pod = newest): FileDecision => {
     const refused = { rank: file.rank, node, what, because, at: new Date(file.writtenAt).toISOString() };
@@ -47,23 +51,36 @@ export function decideFile(file: PreflightFile, node: string, { pods, isUpToDate
   for (const pod of pods) {
     const when = whenWritten(file.writtenAt, pod);
     if (when === 'testing') return { answer: 'wait', because: 'its pod is still testing' };
-    if (when === 'tested') return 'report' in file ? take(file, pod, share(pod)) : refuse(file.problem.field, file.problem.because, pod);
+    if (when === 'tested')
+      return 'report' in file ? take(file, pod, share(pod)) : refuse(file.problem.field, file.problem.because, pod);
   }
-  if (!isUpToDate || (young && mayHaveTestedUnseen(file.writtenAt, newest))) return { answer: 'wait', because: 'the test of its pod is not seen yet' };
+  if (!isUpToDate || (young && mayHaveTestedUnseen(file.writtenAt, newest)))
+    return { answer: 'wait', because: 'the test of its pod is not seen yet' };
   return refuse('stale', `it was not written while ${newest.name} tested`);
 }
 
 /** Whether a file's content contradicts its path. */
-function forgery({ rank, report }: Extract<PreflightFile, { report: unknown }>, node: string): Pick<RefusedReport, 'what' | 'because'> | undefined {
+function forgery(
+  { rank, report }: Extract<PreflightFile, { report: unknown }>,
+  node: string,
+): Pick<RefusedReport, 'what' | 'because'> | undefined {
   if (report.node !== node) return { what: 'other-node', because: `it names node ${report.node}` };
   if (report.rank !== rank) return { what: 'other-rank', because: `it names rank ${report.rank}` };
   return undefined;
 }
 
-function take({ report, writtenAt }: Extract<PreflightFile, { report: unknown }>, pod: PreflightPod, share: NodeShare | undefined): FileDecision {
+function take(
+  { report, writtenAt }: Extract<PreflightFile, { report: unknown }>,
+  pod: PreflightPod,
+  share: NodeShare | undefined,
+): FileDecision {
   if (share === undefined) return { answer: 'wait', because: 'its node is not seen yet' };
   const { name, uid, createdAt } = pod;
-  return { answer: 'accepted', pod, report: { report, pod: { name, uid, createdAt }, share, writtenAt: new Date(writtenAt).toISOString() } };
+  return {
+    answer: 'accepted',
+    pod,
+    report: { report, pod: { name, uid, createdAt }, share, writtenAt: new Date(writtenAt).toISOString() },
+  };
 }
 
 /** A test without an end either still runs, or its pod went before the end was seen. */

@@ -25,7 +25,10 @@ import type { PreflightsWatch } from '../watch/preflights.ts';
 /** Available only to the leader. */
 export interface PreflightCollector {
   readonly outbox: Outbox;
-  readonly preflights: Pick<PreflightsWatch, 'pods' | 'acceptsNamespace' | 'isUpToDate' | 'fresh' | 'share' | 'isAnnounced' | 'notified'>;
+  readonly preflights: Pick<
+    PreflightsWatch,
+    'pods' | 'acceptsNamespace' | 'isUpToDate' | 'fresh' | 'share' | 'isAnnounced' | 'notified'
+  >;
 }
 
 export interface PreflightIntakeOptions {
@@ -55,7 +58,8 @@ export function takePreflightFiles(server: FastifyInstance, options: PreflightIn
     const parsed = preflightFiles.safeParse(request.body);
     if (!parsed.success) return reject(reply, refused('malformed', firstIssue(parsed.error.issues)));
     const { node, files } = parsed.data;
-    if (node !== reporter.node) return reject(reply, refused('other-node', `the files are of ${node}, their sender runs on ${reporter.node}`));
+    if (node !== reporter.node)
+      return reject(reply, refused('other-node', `the files are of ${node}, their sender runs on ${reporter.node}`));
     const leader = collector();
     if (!leader) return reject(reply, notLeading());
     const context = { ...leader, admission, metrics, log };

@@ -54,7 +54,9 @@ interface UsageSpan {
  */
 function usageOf({ startedAt, tests, testing, ended, over, accelerators }: AcceleratorUser): readonly UsageSpan[] {
   const ran = tests.length > 0 || (!over && (testing || ended !== undefined));
-  const from = Math.min(...[...(startedAt === undefined ? [] : [startedAt]), ...tests.map((test) => test.from)].map(Date.parse));
+  const from = Math.min(
+    ...[...(startedAt === undefined ? [] : [startedAt]), ...tests.map((test) => test.from)].map(Date.parse),
+  );
   if (!ran || !Number.isFinite(from)) return [];
   const until = over ? Math.max(from, ...tests.map((test) => Date.parse(test.until ?? test.from))) : Infinity;
   return [{ from, until, accelerators }];

@@ -88,7 +88,8 @@ export function openPodTable(now: () => number): PodTable {
     },
     beside: (pod) => [...nodes.of(placeOf(pod))].flatMap((uid) => (uid === pod.uid ? [] : (pods.get(uid) ?? []))),
     get: (uid) => (departed.has(uid) ? undefined : pods.get(uid)),
-    at: ({ namespace, workload, rank, node }) => known(places.get(keyOf(namespace, workload))?.get(rank) ?? []).filter((pod) => pod.node === node),
+    at: ({ namespace, workload, rank, node }) =>
+      known(places.get(keyOf(namespace, workload))?.get(rank) ?? []).filter((pod) => pod.node === node),
   };
 }
 
@@ -96,4 +97,6 @@ const placeOf = ({ workload, node = '' }: PreflightPod): string => `${preflightW
 
 /** Creation times are whole seconds: of two pods in one second the one that stays is the newer. */
 const newestFirst = (a: PreflightPod, b: PreflightPod): number =>
-  b.createdAt.localeCompare(a.createdAt) || Number(a.terminating) - Number(b.terminating) || Number(a.ended !== undefined) - Number(b.ended !== undefined);
+  b.createdAt.localeCompare(a.createdAt) ||
+  Number(a.terminating) - Number(b.terminating) ||
+  Number(a.ended !== undefined) - Number(b.ended !== undefined);

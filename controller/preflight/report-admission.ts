@@ -30,7 +30,8 @@ interface PodReports {
   readonly refusals: Map<string, boolean>;
 }
 
-const keyOf = (what: CollectedReport | RefusedReport): string => createHash('sha256').update(JSON.stringify(what)).digest('base64');
+const keyOf = (what: CollectedReport | RefusedReport): string =>
+  createHash('sha256').update(JSON.stringify(what)).digest('base64');
 
 /** `now`: monotonic, ms. */
 export function openReportAdmission(now: () => number): ReportAdmission {

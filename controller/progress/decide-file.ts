@@ -7,7 +7,12 @@ import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 export type Oddity = 'clock' | 'checkpoint-ahead';
 
 export type ProgressFileDecision =
-  | { readonly answer: 'counted'; readonly pod: TrainingPod; readonly progress: JobProgress; readonly odd: readonly Oddity[] }
+  | {
+      readonly answer: 'counted';
+      readonly pod: TrainingPod;
+      readonly progress: JobProgress;
+      readonly odd: readonly Oddity[];
+    }
   | { readonly answer: 'no-pod' | 'not-started' | 'stale' };
 
 /** Container times are whole seconds, ms. */
@@ -20,7 +25,9 @@ const aheadMs = 5 * 60_000;
 /** `pods`: those of the file's namespace, job and rank on the reporter's node that may still report. `now`: UTC, ms. */
 export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[], now: number): ProgressFileDecision {
   if (pods.length === 0) return { answer: 'no-pod' };
-  const started = pods.flatMap((pod) => (pod.startedAt === undefined ? [] : [{ pod, from: Date.parse(pod.startedAt) - slackMs }]));
+  const started = pods.flatMap((pod) =>
+    pod.startedAt === undefined ? [] : [{ pod, from: Date.parse(pod.startedAt) - slackMs }],
+  );
   if (started.length === 0) return { answer: 'not-started' };
   const writtenMs = Date.parse(file.writtenAt);
   // Of several, the last that had begun when the file was written.
@@ -28,7 +35,11 @@ export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[],
   return writer ? { answer: 'counted', pod: writer.pod, ...believed(file, writer.from, now) } : { answer: 'stale' };
 }
 
-function believed({ progress, writtenAt }: ProgressFile, from: number, now: number): { progress: JobProgress; odd: readonly Oddity[] } {
+function believed(
+  { progress, writtenAt }: ProgressFile,
+  from: number,
+  now: number,
+): { progress: JobProgress; odd: readonly Oddity[] } {
   const { step, checkpointStep, phase } = progress;
   const at = Math.min(instantOf(Date.parse(progress.at), from, Date.parse(writtenAt)), now + aheadMs);
   const checkpoint = checkpointStep === undefined ? {} : { checkpointStep: Math.min(checkpointStep, step) };
@@ -42,4 +53,5 @@ function believed({ progress, writtenAt }: ProgressFile, from: number, now: numb
 }
 
 /** A time before the container began, or after the file was written, is replaced by the file's own. */
-const instantOf = (at: number, from: number, writtenMs: number): number => (at >= from && at <= writtenMs + leadMs ? at : writtenMs);
+const instantOf = (at: number, from: number, writtenMs: number): number =>
+  at >= from && at <= writtenMs + leadMs ? at : writtenMs;

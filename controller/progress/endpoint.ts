@@ -28,7 +28,8 @@ export function takeProgress(server: FastifyInstance, { progress, reporterOf, re
     const parsed = progressFiles.safeParse(request.body);
     if (!parsed.success) return reject(reply, refused('malformed', firstIssue(parsed.error.issues)));
     const { node, files } = parsed.data;
-    if (node !== reporter.node) return reject(reply, refused('other-node', `the files are of ${node}, their sender runs on ${reporter.node}`));
+    if (node !== reporter.node)
+      return reject(reply, refused('other-node', `the files are of ${node}, their sender runs on ${reporter.node}`));
     const taker = progress();
     if (!taker) return reject(reply, notLeading());
     if (!taker.isUpToDate()) return reject(reply, refused('kube-unreachable', 'the pods of jobs are not listed yet'));

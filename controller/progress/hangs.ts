@@ -12,7 +12,9 @@ import { logDefects } from '../log-defects.ts';
 export interface HangOptions {
   readonly settings: HangSettings;
   /** The job as its watch knows it. */
-  readonly job: (job: JobRef) => Pick<JobView, 'optedIn' | 'finished' | 'suspension' | 'podsExpected' | 'overrides'> | undefined;
+  readonly job: (
+    job: JobRef,
+  ) => Pick<JobView, 'optedIn' | 'finished' | 'suspension' | 'podsExpected' | 'overrides'> | undefined;
   /** The pod, by UID, as it is now. */
   readonly pod: (uid: string) => TrainingPod | undefined;
   /** How many pods of the job work. */
@@ -57,7 +59,12 @@ export function watchHangs(options: HangOptions): Hangs {
     const isSameStep = before !== undefined && isSameRun(before.pod, pod) && before.progress.step === progress.step;
     const phaseChanged = isSameStep && isResting(before.progress.phase) !== isResting(progress.phase);
     watched.delete(uid);
-    watched.set(uid, isSameStep ? { ...before, progress, ...(phaseChanged && { turnedAt: now() }) } : { pod, progress, movedAt: now() });
+    watched.set(
+      uid,
+      isSameStep
+        ? { ...before, progress, ...(phaseChanged && { turnedAt: now() }) }
+        : { pod, progress, movedAt: now() },
+    );
     const [oldest] = watched.keys();
     if (watched.size > mostJobs && oldest !== undefined) forget(oldest);
   }
@@ -66,7 +73,8 @@ export function watchHangs(options: HangOptions): Hangs {
     const at = now();
     const wasSuspended = at - lookedAt > suspendedMs;
     lookedAt = at;
-    for (const seen of watched.values()) logDefects(options.log, 'a job could not be judged', seen.pod.job, () => judgeOne(seen, at, wasSuspended));
+    for (const seen of watched.values())
+      logDefects(options.log, 'a job could not be judged', seen.pod.job, () => judgeOne(seen, at, wasSuspended));
   }
 
   function judgeOne(seen: ReportingPod, at: number, wasSuspended: boolean): void {
@@ -80,7 +88,12 @@ export function watchHangs(options: HangOptions): Hangs {
     const job = options.job(reportingPod.job);
     if (!job?.optedIn || job.finished || job.suspension || job.overrides?.hang === 'ignore') return false;
     const pod = options.pod(reportingPod.uid);
-    return pod?.present === true && isSameRun(pod, reportingPod) && options.working(reportingPod.job) >= job.podsExpected && options.isLive(pod.node);
+    return (
+      pod?.present === true &&
+      isSameRun(pod, reportingPod) &&
+      options.working(reportingPod.job) >= job.podsExpected &&
+      options.isLive(pod.node)
+    );
   }
 
   function judge({ pod, ...seen }: ReportingPod, at: number): void {
@@ -88,7 +101,9 @@ export function watchHangs(options: HangOptions): Hangs {
     if (decision.kind === 'waits') return;
     const { job, uid } = pod;
     reported.set(job.uid, seen.movedAt);
-    options.raise(job, hangFault(job, uid, seen.progress, decision.because, new Date().toISOString()), () => reported.delete(job.uid));
+    options.raise(job, hangFault(job, uid, seen.progress, decision.because, new Date().toISOString()), () =>
+      reported.delete(job.uid),
+    );
   }
 
   function forget(uid: string): void {

@@ -52,11 +52,19 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
     const before = pods.get(pod.uid);
     const { order = ++count, orderAtEnd = count, endedAt = now() } = before ?? {};
     const topJob = topJobOf(pod.job) ?? before?.topJob;
-    pods.set(pod.uid, { pod, order, ...(topJob && { topJob }), ...(!pod.present && { orderAtEnd }), ...(pod.ended && { endedAt }), ...more });
+    pods.set(pod.uid, {
+      pod,
+      order,
+      ...(topJob && { topJob }),
+      ...(!pod.present && { orderAtEnd }),
+      ...(pod.ended && { endedAt }),
+      ...more,
+    });
     nodes.set(pod.node, (nodes.get(pod.node) ?? new Set()).add(pod.uid));
     owned.put(jobKey(pod.job), pod.uid);
     if (before?.topJob && before.topJob.uid !== topJob?.uid) startedBy.delete(before.topJob.uid);
-    if (topJob && pod.present && pod.startedAt !== undefined) startedBy.set(topJob.uid, Math.max(order, startedBy.get(topJob.uid) ?? 0));
+    if (topJob && pod.present && pod.startedAt !== undefined)
+      startedBy.set(topJob.uid, Math.max(order, startedBy.get(topJob.uid) ?? 0));
   }
 
   function remove(uid: string): void {
@@ -92,7 +100,9 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
 
   function lookAgain(job: JobRef): void {
     const topJob = topJobOf(job)?.uid;
-    const moved = [...owned.of(jobKey(job))].flatMap((uid) => pods.get(uid) ?? []).filter((entry) => entry.topJob?.uid !== topJob);
+    const moved = [...owned.of(jobKey(job))]
+      .flatMap((uid) => pods.get(uid) ?? [])
+      .filter((entry) => entry.topJob?.uid !== topJob);
     for (const { pod, gone: isGone } of moved) put(pod, isGone && { gone: isGone });
   }
 

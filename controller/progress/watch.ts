@@ -104,7 +104,9 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
   }
 
   function take(file: ProgressFile, node: string): ProgressFileDecision['answer'] {
-    const writers = pods.writersOn(node).filter((pod) => pod.job.namespace === file.namespace && pod.workload === file.job && rankIn(pod) === file.rank);
+    const writers = pods
+      .writersOn(node)
+      .filter((pod) => pod.job.namespace === file.namespace && pod.workload === file.job && rankIn(pod) === file.rank);
     const decision = decideProgress(file, writers, Date.now());
     metrics.progressFiles.inc({ answer: decision.answer });
     if (decision.answer !== 'counted') return decision.answer;

@@ -7,7 +7,14 @@
 import type { JobRef } from '../../contract/job/jobs.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
-import { afterBreak, foldPace, isResting, paceFrom, paceOf, type PaceObservations } from '../../policy/progress/pace.ts';
+import {
+  afterBreak,
+  foldPace,
+  isResting,
+  paceFrom,
+  paceOf,
+  type PaceObservations,
+} from '../../policy/progress/pace.ts';
 
 export interface ProgressWriterOptions {
   /** Minimum time between two writes of one job, ms. */
@@ -89,7 +96,15 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
 
   function open(job: JobRef): JobProgressState {
     const written = annotated(job);
-    return { job, written, pace: paceFrom(written?.pace), lastMs: -Infinity, urgent: false, state: 'idle', failures: 0 };
+    return {
+      job,
+      written,
+      pace: paceFrom(written?.pace),
+      lastMs: -Infinity,
+      urgent: false,
+      state: 'idle',
+      failures: 0,
+    };
   }
 
   function forget(uid: string): void {
@@ -112,7 +127,9 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
     const pace = paceOf(kept.pace);
     kept.newest = { ...done, ...(pace && { pace }) };
     plan(kept);
-    return reportingRank?.pod === pod.uid && newest !== undefined && progress.step < newest.step ? 'stepped-back' : 'accepted';
+    return reportingRank?.pod === pod.uid && newest !== undefined && progress.step < newest.step
+      ? 'stepped-back'
+      : 'accepted';
   }
 
   /** The first progress of an attempt is urgent, unless another leader has already written one of the same attempt. */
@@ -141,7 +158,12 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
       kept.urgent = false;
       return;
     }
-    const rest = kept.failures > 0 ? Math.min(longestRetryMs, 500 * 2 ** Math.min(kept.failures, 10)) : kept.urgent ? leastMs : everyMs;
+    const rest =
+      kept.failures > 0
+        ? Math.min(longestRetryMs, 500 * 2 ** Math.min(kept.failures, 10))
+        : kept.urgent
+          ? leastMs
+          : everyMs;
     kept.callOff = timing.after(Math.max(0, kept.lastMs + rest - timing.now()), () => {
       kept.state = 'queued';
       queue.push(kept);
@@ -207,8 +229,12 @@ const doneAt = ({ step, at }: JobProgress, { uid }: TrainingPod, before: JobProg
 
 /** Training changes to another phase or back; or a terminating pod has saved more than was known. */
 const isUrgent = (progress: JobProgress, before: JobProgress | undefined, { present }: TrainingPod): boolean =>
-  isResting(progress.phase) !== isResting(before?.phase) || (!present && (progress.checkpointStep ?? -1) > (before?.checkpointStep ?? -1));
+  isResting(progress.phase) !== isResting(before?.phase) ||
+  (!present && (progress.checkpointStep ?? -1) > (before?.checkpointStep ?? -1));
 
 /** The pace changes only with the steps. */
 const isSame = (a: JobProgress | undefined, b: JobProgress | undefined): boolean =>
-  a?.step === b?.step && a?.checkpointStep === b?.checkpointStep && a?.phase === b?.phase && Date.parse(a?.at ?? '') === Date.parse(b?.at ?? '');
+  a?.step === b?.step &&
+  a?.checkpointStep === b?.checkpointStep &&
+  a?.phase === b?.phase &&
+  Date.parse(a?.at ?? '') === Date.parse(b?.at ?? '');

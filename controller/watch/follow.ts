@@ -17,7 +17,11 @@ export interface WatchContext {
   readonly signal: AbortSignal;
 }
 
-type Watchable = Parameters<typeof watchResource>[0] extends { readonly onEvent: (event: WatchEvent<infer Object>) => void } ? Object : never;
+type Watchable = Parameters<typeof watchResource>[0] extends {
+  readonly onEvent: (event: WatchEvent<infer Object>) => void;
+}
+  ? Object
+  : never;
 
 export interface ResourceWatchOptions<T> {
   /** As the metric names it. */
@@ -31,7 +35,10 @@ export interface ResourceWatchOptions<T> {
   readonly onReachability?: (isReachable: boolean) => void;
 }
 
-export function follow<T extends Watchable>({ kube, metrics, log, signal }: WatchContext, options: ResourceWatchOptions<T>): Watched<T> {
+export function follow<T extends Watchable>(
+  { kube, metrics, log, signal }: WatchContext,
+  options: ResourceWatchOptions<T>,
+): Watched<T> {
   const { what, path, labelSelector, trim, onEvent, onReachability } = options;
   return watchResource<T>({
     kube,
@@ -40,7 +47,9 @@ export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watc
     ...(labelSelector !== undefined && { labelSelector }),
     ...(trim && { trim }),
     onEvent(event) {
-      logDefects(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () => onEvent(event));
+      logDefects(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () =>
+        onEvent(event),
+      );
     },
     onState(state, because) {
       if (state === 'broken') metrics.watchBreaks.inc({ what });
@@ -51,7 +60,11 @@ export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watc
 }
 
 /** Sends for as long as this controller leads. The message is lost only when that ends: the next leader learns the same from its own watches. */
-export function enqueue({ outbox, log }: Pick<WatchContext, 'outbox' | 'log' | 'signal'>, message: WorkflowMessage, onLost?: () => void): void {
+export function enqueue(
+  { outbox, log }: Pick<WatchContext, 'outbox' | 'log' | 'signal'>,
+  message: WorkflowMessage,
+  onLost?: () => void,
+): void {
   outbox.send(message).catch((error: unknown) => {
     onLost?.();
     log.debug({ err: error, to: message.workflowId, kind: message.kind }, 'message not sent');

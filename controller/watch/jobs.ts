@@ -5,7 +5,13 @@ import { jobTitle } from '../../contract/job/jobs.ts';
 import { type JobKindEntry, jobKinds, ownerJobOf, watchPath } from '../../kube/jobs/kinds/index.ts';
 import type { QuarantineTaint } from '../../kube/nodes/nodes.ts';
 import { findStrays, findUnsupervised, foldJob, type JobStep } from '../../policy/job/watch.ts';
-import { jobEndMessage, type WorkflowMessage, optedInMessage, startMessage, recoverMessage } from '../outbox/messages.ts';
+import {
+  jobEndMessage,
+  type WorkflowMessage,
+  optedInMessage,
+  startMessage,
+  recoverMessage,
+} from '../outbox/messages.ts';
 import type { Workflows } from '../temporal.ts';
 import { follow, enqueue, type WatchContext } from './follow.ts';
 import { openKnownJobs, type KnownJob, type KnownJobs } from './known-jobs.ts';
@@ -48,7 +54,9 @@ export function watchJobs(options: JobsOptions): JobsWatch {
   );
   const synced = Promise.all(watches.map((watch) => watch.synced));
   const settled = notifyStrays(synced, known, options);
-  settled.then(() => keepSupervised(known, options)).catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are no longer checked'));
+  settled
+    .then(() => keepSupervised(known, options))
+    .catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are no longer checked'));
   return { get: known.top, synced, settled };
 }
 
@@ -61,7 +69,10 @@ function knownJob(entry: JobKindEntry, object: JobObject, taint: QuarantineTaint
 function take(step: JobStep, job: KnownJob, options: JobsOptions): void {
   if (step.kind === 'ignore-label') {
     options.metrics.recoveryLabelsIgnored.inc();
-    options.log.warn({ job: job.ref, because: step.because }, `${labels.needRecovery} on ${jobTitle(job.ref)} is ignored`);
+    options.log.warn(
+      { job: job.ref, because: step.because },
+      `${labels.needRecovery} on ${jobTitle(job.ref)} is ignored`,
+    );
     return;
   }
   options.log.info({ job: job.ref, step }, `${jobTitle(job.ref)}: ${step.kind}`);
@@ -70,8 +81,11 @@ function take(step: JobStep, job: KnownJob, options: JobsOptions): void {
 
 function messageOf(step: Exclude<JobStep, { kind: 'ignore-label' }>, { ref }: KnownJob): WorkflowMessage {
   if (step.kind === 'start') return startMessage(ref);
-  if (step.kind === 'recover') return recoverMessage(ref, { label: true, by: 'label', reason: `labelled ${labels.needRecovery}=true` });
-  return step.observed.change === 'opted-in' ? optedInMessage(ref) : jobEndMessage(startMessage(ref).workflowId, step.observed);
+  if (step.kind === 'recover')
+    return recoverMessage(ref, { label: true, by: 'label', reason: `labelled ${labels.needRecovery}=true` });
+  return step.observed.change === 'opted-in'
+    ? optedInMessage(ref)
+    : jobEndMessage(startMessage(ref).workflowId, step.observed);
 }
 
 /** Finds jobs that ended while no controller led. They are listed before the comparison, so that a job created in between is not taken for a deleted one. */
@@ -94,7 +108,9 @@ async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options:
 async function keepSupervised(known: KnownJobs, options: JobsOptions): Promise<void> {
   for (;;) {
     await pause(options.lookAgainMs, options.signal);
-    const running = await retryWhileLeading('list the running job workflows', options, () => options.workflows.runningJobs());
+    const running = await retryWhileLeading('list the running job workflows', options, () =>
+      options.workflows.runningJobs(),
+    );
     if (!running || options.signal.aborted) return;
     for (const job of findUnsupervised(running, known.all())) {
       options.log.warn({ job }, `no workflow looks after ${jobTitle(job)}: it is started`);

@@ -44,7 +44,9 @@ export function openKnownJobs(): KnownJobs {
 
   function family(ref: JobRef): readonly KnownJob[] {
     const job = known.get(jobKey(ref));
-    const children = jobKinds[ref.kind].owns ? [...known.values()].filter(({ ownerJob }) => ownerJob && isSameJob(ownerJob, ref)) : [];
+    const children = jobKinds[ref.kind].owns
+      ? [...known.values()].filter(({ ownerJob }) => ownerJob && isSameJob(ownerJob, ref))
+      : [];
     return [...(job ? [job] : []), ...children.flatMap((each) => family(each.ref))];
   }
 

@@ -5,7 +5,14 @@ import type { Amounts } from '../../contract/recovery/placement.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import { acceleratorsOf, nodeView, type QuarantineTaint, readinessOf, readNode } from '../../kube/nodes/nodes.ts';
 import { trimNode } from '../../kube/client/trim.ts';
-import { faultsOfReturned, foldNode, missedChangeOf, type TrackedNode, type WatchedNode, watchedNodeOf } from '../../policy/node/watch.ts';
+import {
+  faultsOfReturned,
+  foldNode,
+  missedChangeOf,
+  type TrackedNode,
+  type WatchedNode,
+  watchedNodeOf,
+} from '../../policy/node/watch.ts';
 import { faultMessage, nodeMessage } from '../outbox/messages.ts';
 import type { Workflows } from '../temporal.ts';
 import { follow, enqueue, type WatchContext } from './follow.ts';
@@ -67,7 +74,9 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
 
   /** A watch may stall unnoticed for a while: the node is read before the fault is sent. */
   async function notifyOutage(node: string, fault: Fault): Promise<void> {
-    const read = await retryWhileLeading(`read node ${node}`, options, async () => ({ object: await readNode(options.kube, node) }));
+    const read = await retryWhileLeading(`read node ${node}`, options, async () => ({
+      object: await readNode(options.kube, node),
+    }));
     if (!read?.object || readinessOf(read.object).ready || readinessOf(read.object).transition !== fault.seenAt) return;
     followNode(node);
     enqueue(options, faultMessage({ kind: 'node', node }, fault));
@@ -93,7 +102,9 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     looked.add(seen.uid);
     for (const wait of [0, ...lookAgainMs]) {
       await pause(wait, signal);
-      const last = await retryWhileLeading(`look at the last run of node/${node}`, options, () => workflows.lastRun(node));
+      const last = await retryWhileLeading(`look at the last run of node/${node}`, options, () =>
+        workflows.lastRun(node),
+      );
       const now = trackedNodes.get(node)?.seen;
       // Gone again, or replaced by now: the new object has its own look.
       if (!last || now?.uid !== seen.uid) return;
@@ -101,7 +112,10 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       if (last.state === 'running') continue;
       const faults = faultsOfReturned(now, last.state === 'closed' ? last.outcome : undefined);
       if (faults.length === 0) return;
-      log.warn({ node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'a machine has returned whose Node object was deleted during a quarantine');
+      log.warn(
+        { node, faults: faults.map(({ id, code }) => ({ id, code })) },
+        'a machine has returned whose Node object was deleted during a quarantine',
+      );
       followNode(node);
       for (const fault of faults) enqueue(options, faultMessage({ kind: 'node', node }, fault));
       return;
@@ -127,6 +141,13 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     await Promise.all([...trackedNodes].flatMap(([node, { seen }]) => (seen ? [lookAtReturned(node, seen)] : [])));
   }
 
-  const settled = settle().catch((error: unknown) => log.error({ err: error }, 'defect: the nodes could not be checked'));
-  return { follow: followNode, acceleratorsOf: (node) => accelerators.get(node), accelerated: outages.accelerated, settled };
+  const settled = settle().catch((error: unknown) =>
+    log.error({ err: error }, 'defect: the nodes could not be checked'),
+  );
+  return {
+    follow: followNode,
+    acceleratorsOf: (node) => accelerators.get(node),
+    accelerated: outages.accelerated,
+    settled,
+  };
 }

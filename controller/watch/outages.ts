@@ -48,7 +48,10 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
     const verdict = judgeOutages([...out.values()], accelerated.size, now, settings);
     if (verdict.unobservable !== unobservable) {
       unobservable = verdict.unobservable;
-      log.warn({ unobservable }, unobservable === undefined ? 'nodes can be judged again' : 'unobservable: no node is judged');
+      log.warn(
+        { unobservable },
+        unobservable === undefined ? 'nodes can be judged again' : 'unobservable: no node is judged',
+      );
       if (observe()) return judge();
     }
     for (const fault of verdict.faults) {
@@ -59,7 +62,10 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
       notify(node, fault);
     }
     if (verdict.lookAt !== undefined)
-      timer = setTimeout(() => logDefects(log, 'nodes could not be judged', {}, judge), Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
+      timer = setTimeout(
+        () => logDefects(log, 'nodes could not be judged', {}, judge),
+        Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)),
+      );
   }
 
   /** Excludes the time in which outages could not be observed; true when that has just ended. */
@@ -68,7 +74,8 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
     const from = unobservableSince;
     unobservableSince = isUpToDate && unobservable === undefined ? undefined : (from ?? now);
     if (from === undefined || unobservableSince !== undefined) return false;
-    for (const [node, outage] of out) out.set(node, { ...outage, since: outage.since + now - Math.max(from, outage.since) });
+    for (const [node, outage] of out)
+      out.set(node, { ...outage, since: outage.since + now - Math.max(from, outage.since) });
     return true;
   }
 
@@ -86,7 +93,8 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
     const before = out.get(name);
     if (ready) back(name);
     // Another transition is another outage: the node may have been ready in between.
-    else if (before?.uid !== uid || before.transition !== transition) out.set(name, { node: name, uid, transition, because, since: performance.now() });
+    else if (before?.uid !== uid || before.transition !== transition)
+      out.set(name, { node: name, uid, transition, because, since: performance.now() });
     else if (!isNew) return;
     judge();
   }

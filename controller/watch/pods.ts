@@ -62,8 +62,10 @@ export function watchPods(options: PodsOptions): PodsWatch {
   /** Ids of faults that were sent while their agent was silent. */
   const awaitingAgent = new Set<string>();
 
-  const isExplained = ({ unexplainedSince: since }: RememberedPod) => since === undefined || performance.now() - since > reasonMs;
-  const maySpeak = ({ node }: Fault) => node === undefined || options.seenSince(node) || performance.now() - ledSince > firstReportsMs;
+  const isExplained = ({ unexplainedSince: since }: RememberedPod) =>
+    since === undefined || performance.now() - since > reasonMs;
+  const maySpeak = ({ node }: Fault) =>
+    node === undefined || options.seenSince(node) || performance.now() - ledSince > firstReportsMs;
 
   /** Looks again soon; once for each job, however many of its pods wait. */
   function listen(owner: JobRef): void {
@@ -72,7 +74,8 @@ export function watchPods(options: PodsOptions): PodsWatch {
     listening.add(key);
     setTimeout(() => {
       listening.delete(key);
-      if (!options.signal.aborted) logDefects(options.log, 'pods could not be checked again', { job: owner }, () => lookAgain(owner));
+      if (!options.signal.aborted)
+        logDefects(options.log, 'pods could not be checked again', { job: owner }, () => lookAgain(owner));
     }, listenMs);
   }
 
@@ -81,7 +84,8 @@ export function watchPods(options: PodsOptions): PodsWatch {
     if (awaitingAgent.has(fault.id)) return;
     awaitingAgent.add(fault.id);
     const since = performance.now();
-    while (!options.signal.aborted && !options.seenSince(node, since) && performance.now() - since < mostWaitMs) await pause(checkEveryMs, options.signal);
+    while (!options.signal.aborted && !options.seenSince(node, since) && performance.now() - since < mostWaitMs)
+      await pause(checkEveryMs, options.signal);
     awaitingAgent.delete(fault.id);
     const job = options.job(owner);
     if (!job || !options.seenSince(node, since) || whyNotReported(job, podsOf(owner)) !== undefined) return;
@@ -95,7 +99,11 @@ export function watchPods(options: PodsOptions): PodsWatch {
     const before = pods.get(pod.uid);
     const reported = before?.reported ?? new Set<string>();
     if (pod.failures.length === 0 && !pod.succeededAs && reported.size === 0) return;
-    pods.set(pod.uid, { ...pod, reported, unexplainedSince: pod.unexplained && (before?.unexplainedSince ?? performance.now()) });
+    pods.set(pod.uid, {
+      ...pod,
+      reported,
+      unexplainedSince: pod.unexplained && (before?.unexplainedSince ?? performance.now()),
+    });
     remembered.set(jobKey(owner), pods);
   }
 
@@ -121,11 +129,15 @@ export function watchPods(options: PodsOptions): PodsWatch {
       options.metrics.podFaults.inc({ code: fault.code });
       const unobservable = fault.node === undefined ? undefined : options.whyUnobservable(fault.node);
       options.log.info({ job: job.ref, fault, unobservable }, 'a pod of the job failed');
-      enqueue(options, faultMessage({ kind: 'job', job: job.ref }, { ...fault, ...(unobservable !== undefined && { unobservable }) }), () =>
-        reportedOfPod?.delete(fault.id),
+      enqueue(
+        options,
+        faultMessage({ kind: 'job', job: job.ref }, { ...fault, ...(unobservable !== undefined && { unobservable }) }),
+        () => reportedOfPod?.delete(fault.id),
       );
       if (unobservable !== undefined)
-        reportOnceSeen(owner, fault, fault.node ?? '').catch((error: unknown) => options.log.error({ err: error, fault }, 'defect: not reported again'));
+        reportOnceSeen(owner, fault, fault.node ?? '').catch((error: unknown) =>
+          options.log.error({ err: error, fault }, 'defect: not reported again'),
+        );
     }
   }
 

@@ -106,7 +106,8 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     if (pod) {
       table.put(pod);
       if (pod.terminating) goes(pod.uid, workload);
-      else if (hasTested(pod) && !announcements.covers(preflightWorkflowId(workload), pod.uid)) settle(workload, 'testing');
+      else if (hasTested(pod) && !announcements.covers(preflightWorkflowId(workload), pod.uid))
+        settle(workload, 'testing');
       return;
     }
     if (!workload.job || !preflightPodOf(object, true)) return;
@@ -143,7 +144,8 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     }
   }
 
-  const living = (id: string): readonly PreflightPod[] => [...members.of(id)].flatMap((uid) => table.get(uid) ?? []).filter(({ terminating }) => !terminating);
+  const living = (id: string): readonly PreflightPod[] =>
+    [...members.of(id)].flatMap((uid) => table.get(uid) ?? []).filter(({ terminating }) => !terminating);
 
   function share(pod: PreflightPod): NodeShare | undefined {
     const has = options.acceleratorsOf(pod.node ?? '');
@@ -167,7 +169,8 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     const look = change === 'gone' ? lookForLast : announce;
     const timer = setTimeout(() => {
       settling.delete(key);
-      if (!options.signal.aborted) logDefects(options.log, 'a workload could not be checked', { workload }, () => look(workload));
+      if (!options.signal.aborted)
+        logDefects(options.log, 'a workload could not be checked', { workload }, () => look(workload));
     }, settleMs[change]);
     settling.set(key, timer.unref());
   }
@@ -218,7 +221,8 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     fresh: () => performance.now() - since < freshMs,
     isAnnounced: (pod) => pod.terminating || announcements.isNotified(preflightWorkflowId(pod.workload), pod.uid),
     isUpToDate: ({ namespace, workload: name }) =>
-      isUpToDate && ![...unranked.values()].some(({ workload }) => workload.namespace === namespace && workload.name === name),
+      isUpToDate &&
+      ![...unranked.values()].some(({ workload }) => workload.namespace === namespace && workload.name === name),
     acceptsNamespace,
     lookAgain,
     share,
@@ -229,8 +233,10 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   };
 }
 
-const hasTested = ({ tests, testing, ended }: PreflightPod): boolean => testing || ended !== undefined || tests.length > 0;
+const hasTested = ({ tests, testing, ended }: PreflightPod): boolean =>
+  testing || ended !== undefined || tests.length > 0;
 
-const oldestFirst = (a: PreflightPod, b: PreflightPod): number => a.createdAt.localeCompare(b.createdAt) || a.rank - b.rank;
+const oldestFirst = (a: PreflightPod, b: PreflightPod): number =>
+  a.createdAt.localeCompare(b.createdAt) || a.rank - b.rank;
 
 const idOf = (workload: Workload | undefined): string | undefined => workload && preflightWorkflowId(workload);

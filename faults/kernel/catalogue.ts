@@ -20,13 +20,23 @@ export interface CatalogueEntry {
 
 type CatalogueRow = (typeof data)[number];
 
-const isAction = (text: string): text is CatalogueEntry['action'] => text === 'follow-xid-154' || actions.some((action) => action === text);
+const isAction = (text: string): text is CatalogueEntry['action'] =>
+  text === 'follow-xid-154' || actions.some((action) => action === text);
 
 function entryOf(row: CatalogueRow): CatalogueEntry {
   const { kind, code, name, severity, action } = row;
-  if ((kind !== 'xid' && kind !== 'sxid') || !isAction(action)) throw new TypeError(`faults/catalogue/xid.json: row ${kind}/${code} is not usable`);
+  if ((kind !== 'xid' && kind !== 'sxid') || !isAction(action))
+    throw new TypeError(`faults/catalogue/xid.json: row ${kind}/${code} is not usable`);
   const retired = 'retired' in row && row.retired;
-  return { kind, code, name, severity, action, ...(retired && { retired }), ...('note' in row && row.note !== undefined && { note: row.note }) };
+  return {
+    kind,
+    code,
+    name,
+    severity,
+    action,
+    ...(retired && { retired }),
+    ...('note' in row && row.note !== undefined && { note: row.note }),
+  };
 }
 
 /** Every row, in the order of the data file. */

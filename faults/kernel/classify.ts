@@ -27,13 +27,15 @@ const others: Readonly<Record<OtherLine['code'], FaultJudgement>> = {
     severity: 'critical',
     action: 'reboot',
     standing: 'current',
-    because: 'The driver says without an Xid that a GPU has fallen off the bus or does not respond; reboot, as for Xid 79.',
+    because:
+      'The driver says without an Xid that a GPU has fallen off the bus or does not respond; reboot, as for Xid 79.',
   },
   peermem: {
     severity: 'application',
     action: 'restart-app',
     standing: 'current',
-    because: 'nvidia-peermem freed memory in an invalid context (GPUDirect RDMA); the application did that, the node did not.',
+    because:
+      'nvidia-peermem freed memory in an invalid context (GPUDirect RDMA); the application did that, the node did not.',
   },
 };
 
@@ -47,13 +49,37 @@ export function classifyLine(text: string): Classified | undefined {
   switch (line.kind) {
     case 'xid': {
       const { kind, code, pci, pid, process } = line;
-      return { ...noProcess, kind, code, pci, pid, process, ...decideXid(line), message: messageOf(line.message, lookUp(kind, code)?.name) };
+      return {
+        ...noProcess,
+        kind,
+        code,
+        pci,
+        pid,
+        process,
+        ...decideXid(line),
+        message: messageOf(line.message, lookUp(kind, code)?.name),
+      };
     }
     case 'sxid': {
       const { kind, code, pci, link } = line;
-      return { ...noProcess, kind, code, pci, link, ...decideSxid(line), message: messageOf(line.message, lookUp(kind, code)?.name) };
+      return {
+        ...noProcess,
+        kind,
+        code,
+        pci,
+        link,
+        ...decideSxid(line),
+        message: messageOf(line.message, lookUp(kind, code)?.name),
+      };
     }
     case 'other':
-      return { ...noProcess, kind: line.kind, code: line.code, pci: line.pci, ...others[line.code], message: messageOf(line.message, undefined) };
+      return {
+        ...noProcess,
+        kind: line.kind,
+        code: line.code,
+        pci: line.pci,
+        ...others[line.code],
+        message: messageOf(line.message, undefined),
+      };
   }
 }

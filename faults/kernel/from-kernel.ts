@@ -20,7 +20,9 @@ export interface ObservedKernelLine {
 export function kernelFault({ line, position, node, seenAt, evidence }: ObservedKernelLine): Fault | undefined {
   const classified = classifyLine(line);
   if (!classified) return undefined;
-  const around = [...evidence, line].slice(-faultLimits.evidenceLines).map((one) => oneLine(parseKernelLine(one).text, faultLimits.evidenceLine));
+  const around = [...evidence, line]
+    .slice(-faultLimits.evidenceLines)
+    .map((one) => oneLine(parseKernelLine(one).text, faultLimits.evidenceLine));
   return {
     id: `kernel/${position.bootId}/${position.sequence}`,
     source: 'kernel',

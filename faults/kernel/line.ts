@@ -37,7 +37,12 @@ function whole(digits: string | undefined): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-const line = (text: string, sequence: number | undefined, monotonicUs: number | undefined, priority: number | undefined): KernelLine => ({
+const line = (
+  text: string,
+  sequence: number | undefined,
+  monotonicUs: number | undefined,
+  priority: number | undefined,
+): KernelLine => ({
   text,
   ...(sequence !== undefined && { sequence }),
   ...(monotonicUs !== undefined && { monotonicUs }),
@@ -60,7 +65,8 @@ export function parseKernelLine(raw: string): KernelLine {
     text = text.slice(found[0].length);
     priority ??= whole(found.groups?.['priority']);
     const { seconds, fraction } = found.groups ?? {};
-    if (seconds !== undefined && fraction !== undefined) monotonicUs = whole(`${seconds}${fraction.padEnd(6, '0').slice(0, 6)}`);
+    if (seconds !== undefined && fraction !== undefined)
+      monotonicUs = whole(`${seconds}${fraction.padEnd(6, '0').slice(0, 6)}`);
   }
   return line(oneLine(text, most), undefined, monotonicUs, priority);
 }

@@ -8,9 +8,19 @@ function decideByWord({ code, word }: SxidLine): FaultJudgement {
   const unknown = `SXid ${code} is not in the catalogue of SXids`;
   switch (word) {
     case 'fatal':
-      return { severity: 'fatal', action: 'reboot', standing: 'current', because: `${unknown}, but its line says fatal; that is reboot.` };
+      return {
+        severity: 'fatal',
+        action: 'reboot',
+        standing: 'current',
+        because: `${unknown}, but its line says fatal; that is reboot.`,
+      };
     case 'non-fatal':
-      return { severity: 'info', action: 'ignore', standing: 'current', because: `${unknown}, but its line says non-fatal; that is ignore.` };
+      return {
+        severity: 'info',
+        action: 'ignore',
+        standing: 'current',
+        because: `${unknown}, but its line says non-fatal; that is ignore.`,
+      };
     case null:
       return {
         severity: 'unknown',
@@ -35,5 +45,10 @@ export function decideSxid(line: SxidLine): FaultJudgement {
       because: `SXid ${line.code} is "${name}", harmless in the catalogue of SXids, but its line says fatal; that is reboot.`,
     };
   }
-  return { severity, action, standing, because: `SXid ${line.code} is "${name}"; the catalogue of SXids says ${action}.` };
+  return {
+    severity,
+    action,
+    standing,
+    because: `SXid ${line.code} is "${name}"; the catalogue of SXids says ${action}.`,
+  };
 }

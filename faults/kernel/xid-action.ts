@@ -27,7 +27,12 @@ function obey154({ message }: XidLine): FaultJudgement {
     action === undefined
       ? 'Xid 154 announces a recovery action that kcover does not know; a reset of the GPU is the safe choice.'
       : `Xid 154 is the driver's own recovery action, now "${state}"; that is ${action}.`;
-  return { severity: lookUp('xid', 154)?.severity ?? 'informational', action: action ?? 'reset-gpu', standing: 'current', because };
+  return {
+    severity: lookUp('xid', 154)?.severity ?? 'informational',
+    action: action ?? 'reset-gpu',
+    standing: 'current',
+    because,
+  };
 }
 
 /** Pure; `because` names the catalogue entry or the text that decided. */
@@ -46,5 +51,10 @@ export function decideXid(line: XidLine): FaultJudgement {
       standing: 'retired',
       because: `Xid ${line.code} is "${name}", which current hardware no longer emits; the catalogue of Xids says ${action}.`,
     };
-  return { severity, action, standing: 'current', because: `Xid ${line.code} is "${name}"; the catalogue of Xids says ${action}.` };
+  return {
+    severity,
+    action,
+    standing: 'current',
+    because: `Xid ${line.code} is "${name}"; the catalogue of Xids says ${action}.`,
+  };
 }

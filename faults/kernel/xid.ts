@@ -37,10 +37,17 @@ export interface OtherLine {
 }
 
 const device = String.raw`nvidia [0-9a-f:.]{7,20}: `;
-const sxid = /^(?:nvidia-nvswitch ?\d{0,4}: SXid(?: \(([^)]{0,100})\))?|SXid \((PCI:[^)]{5,100})\)): ?(\d{1,9})(?![\d.])[, ]? *(.*)$/i;
-const xid = new RegExp(String.raw`^(?:${device})?NVRM: Xid(?: \(([^)]{0,100})\))?: ?(\d{1,9})(?![\d.])[, ]? *(.*)$`, 'i');
+const sxid =
+  /^(?:nvidia-nvswitch ?\d{0,4}: SXid(?: \(([^)]{0,100})\))?|SXid \((PCI:[^)]{5,100})\)): ?(\d{1,9})(?![\d.])[, ]? *(.*)$/i;
+const xid = new RegExp(
+  String.raw`^(?:${device})?NVRM: Xid(?: \(([^)]{0,100})\))?: ?(\d{1,9})(?![\d.])[, ]? *(.*)$`,
+  'i',
+);
 const owner = /^pid=(?:'?<unknown>'?|'?(\d{1,10})'?)(?:, name=([^,]{0,64}))?(?:, *|$)/i;
-const offBus = new RegExp(String.raw`^(?:${device}|NVRM: )(?=.{0,300}(?:fallen off the bus|GPU at PCI:[0-9a-f:.]{5,20} (?:is )?not responding))`, 'i');
+const offBus = new RegExp(
+  String.raw`^(?:${device}|NVRM: )(?=.{0,300}(?:fallen off the bus|GPU at PCI:[0-9a-f:.]{5,20} (?:is )?not responding))`,
+  'i',
+);
 const peermem = /^nvidia[-_]peermem:? nv_get_p2p_free_callback:\d{1,9} ERROR detected invalid context, skipping/i;
 
 /** Texts that the kernel writes after a process name: the line is then about a process whose name imitates a driver line. */
@@ -92,9 +99,11 @@ function parseXid(text: string): XidLine | undefined {
 
 function parseOther(text: string): OtherLine | undefined {
   if (peermem.test(text)) return { kind: 'other', code: 'peermem', pci: null, message: text };
-  if (offBus.test(text)) return { kind: 'other', code: 'gpu-off-bus', pci: parsePciAddress(text), message: text.replace(/^NVRM: /i, '') };
+  if (offBus.test(text))
+    return { kind: 'other', code: 'gpu-off-bus', pci: parsePciAddress(text), message: text.replace(/^NVRM: /i, '') };
   return undefined;
 }
 
 /** The parsed driver line; undefined for every other line. Takes the text of a line (`kernel-line.ts`). Never throws. */
-export const parseDriverLine = (text: string): XidLine | SxidLine | OtherLine | undefined => parseSxid(text) ?? parseXid(text) ?? parseOther(text);
+export const parseDriverLine = (text: string): XidLine | SxidLine | OtherLine | undefined =>
+  parseSxid(text) ?? parseXid(text) ?? parseOther(text);

@@ -46,7 +46,8 @@ export function linkFault(found: LinkFinding): Fault {
 function messageOf({ port, finding: { kind, since }, state, limits }: LinkFinding): string {
   const name = `${port.layer} link ${port.device} port ${port.port}`;
   if (kind === 'gone') return `${name} is gone since ${since}`;
-  if (kind === 'down') return `${name} is ${state.kind === 'inactive' ? `${state.state} (${state.physState})` : 'not ACTIVE'} since ${since}`;
+  if (kind === 'down')
+    return `${name} is ${state.kind === 'inactive' ? `${state.state} (${state.physState})` : 'not ACTIVE'} since ${since}`;
   const times = `${flapping.falls} times within ${formatDuration(flapping.withinMs)}`;
   return `${name} was down ${times}, each time for less than ${formatDuration(limits.downMs)}, the last time since ${since}`;
 }

@@ -53,8 +53,14 @@ export interface ObservedPort {
 /** So many short falls within the window are flapping, and no more often than once in that time. */
 export const flapping = { falls: 3, withinMs: 3_600_000 } as const;
 
-export function observePort(before: PortHistory | undefined, state: PortState, now: Instant, limits: PortLimits): ObservedPort {
-  if (state.kind === 'active') return before?.fall ? returned(before, before.fall, now, limits) : { history: before ?? { returnsMs: [] } };
+export function observePort(
+  before: PortHistory | undefined,
+  state: PortState,
+  now: Instant,
+  limits: PortLimits,
+): ObservedPort {
+  if (state.kind === 'active')
+    return before?.fall ? returned(before, before.fall, now, limits) : { history: before ?? { returnsMs: [] } };
   if (before === undefined) return { history: undefined };
   const fall = continued(before.fall, now, limits);
   if (fall.reported || now.monotonicMs - fall.sinceMs < limits.downMs) return { history: { ...before, fall } };
@@ -69,7 +75,8 @@ function continued(fall: PortFall | undefined, { monotonicMs, time }: Instant, l
   return { since: time, sinceMs: monotonicMs, seenMs: monotonicMs, reported: false };
 }
 
-const wasObserved = ({ seenMs }: PortFall, nowMs: number, { unobservedMs }: PortLimits): boolean => nowMs >= seenMs && nowMs - seenMs < unobservedMs;
+const wasObserved = ({ seenMs }: PortFall, nowMs: number, { unobservedMs }: PortLimits): boolean =>
+  nowMs >= seenMs && nowMs - seenMs < unobservedMs;
 
 /** ACTIVE again: a fall that was observed and is no fault of its own counts as a flap. */
 function returned(before: PortHistory, fall: PortFall, { monotonicMs }: Instant, limits: PortLimits): ObservedPort {
@@ -77,6 +84,7 @@ function returned(before: PortHistory, fall: PortFall, { monotonicMs }: Instant,
   const flap = !fall.reported && wasObserved(fall, monotonicMs, limits);
   const returnsMs = [...before.returnsMs.filter(isRecent), ...(flap ? [monotonicMs] : [])].slice(-flapping.falls);
   const last = before.flappingMs !== undefined && isRecent(before.flappingMs) ? { flappingMs: before.flappingMs } : {};
-  if (!flap || returnsMs.length < flapping.falls || last.flappingMs !== undefined) return { history: { returnsMs, ...last } };
+  if (!flap || returnsMs.length < flapping.falls || last.flappingMs !== undefined)
+    return { history: { returnsMs, ...last } };
   return { history: { returnsMs, flappingMs: monotonicMs }, finding: { kind: 'flapping', since: fall.since } };
 }

@@ -26,7 +26,8 @@ export const isActive = (state: string): boolean => activeStates.includes(state)
 export const parsePhysState = (text: string): string | undefined => /^\d{1,3}: ([\w<> ]{1,40})\n?$/.exec(text)?.[1];
 
 /** Undefined when it is none of the kernel's. `Unknown` is what EFA devices say. */
-export const parseLinkLayer = (text: string): string | undefined => /^(InfiniBand|Ethernet|Unknown)\n?$/.exec(text)?.[1];
+export const parseLinkLayer = (text: string): string | undefined =>
+  /^(InfiniBand|Ethernet|Unknown)\n?$/.exec(text)?.[1];
 
 /** PCI address of the device that a path in /sys/devices belongs to: that of the card, not of the bridges above it. */
 export function pciOf(path: string): string | undefined {

@@ -5,6 +5,8 @@ const integers = new Set(['version', 'workload_size', 'rank', 'gpu_check', 'stor
 export function parseReportJson(text: string): unknown {
   return JSON.parse(text, (key, value: unknown, context?: { readonly source?: string }) => {
     const { source } = context ?? {};
-    return typeof value === 'number' && source !== undefined && integers.has(key) && !/^-?\d+$/.test(source) ? source : value;
+    return typeof value === 'number' && source !== undefined && integers.has(key) && !/^-?\d+$/.test(source)
+      ? source
+      : value;
   });
 }

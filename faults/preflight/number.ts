@@ -22,7 +22,9 @@ export function numberOfText(text: string): number | undefined {
 function hexadecimalOf(text: string): number | undefined {
   const match = hexadecimal.exec(text);
   if (!match) return undefined;
-  const [sign = '', whole = '', part = '', exponent = ''] = match.slice(1).map((group: string | undefined) => group?.replaceAll('_', ''));
+  const [sign = '', whole = '', part = '', exponent = ''] = match
+    .slice(1)
+    .map((group: string | undefined) => group?.replaceAll('_', ''));
   if (whole === '' && part === '') return undefined;
   const mantissa = Number.parseInt(`${whole}${part}`, 16);
   return (sign === '-' ? -1 : 1) * mantissa * 2 ** (Number(exponent) - 4 * part.length);
@@ -36,7 +38,9 @@ export function numberOf(value: unknown): number | undefined {
 
 /** Suffix of the message that a value is no number, where its length is the reason. */
 export const tooLong = (value: unknown): string =>
-  typeof value === 'string' && value.length > numberLength ? `: it has ${value.length} characters, at most ${numberLength} are read` : '';
+  typeof value === 'string' && value.length > numberLength
+    ? `: it has ${value.length} characters, at most ${numberLength} are read`
+    : '';
 
 /** A whole number, or a text that holds one. */
 export function wholeNumberOf(value: unknown): number | undefined {

@@ -47,7 +47,12 @@ const v012 = {
   bounded: false,
 } as const satisfies ReportProfile;
 
-const recommended = { ...v012, name: 'recommended', threshold: 5, thresholdText: { trimmed: true, zero: true, nonFinite: false } } as const;
+const recommended = {
+  ...v012,
+  name: 'recommended',
+  threshold: 5,
+  thresholdText: { trimmed: true, zero: true, nonFinite: false },
+} as const;
 
 /**
  * `seed`, `v008`, `v012`: exactly as versions of the reference project. `recommended`: the last of them with its documented default of 5 GiB/s,

@@ -18,7 +18,9 @@ import { Unusable } from './unusable.ts';
 export { busbw } from './tests.ts';
 export { type ProfileName, profileNames, type ReportProfile, reportProfiles } from './profile.ts';
 
-export type ReadReport = { readonly kind: 'report'; readonly report: PreflightReport } | ({ readonly kind: 'problem' } & ReportProblem);
+export type ReadReport =
+  | { readonly kind: 'report'; readonly report: PreflightReport }
+  | ({ readonly kind: 'problem' } & ReportProblem);
 
 /**
  * The report in `source`, JSON text or a parsed value, by the rules of the profile; or the first unusable field, in the order in which the
@@ -51,7 +53,12 @@ function reportOf(value: unknown, profile: ReportProfile): PreflightReport {
   // The rest of such a report is ignored.
   if (failed.length > 0) return { ...head, failed, tests: [] };
   const threshold = thresholdOf(fields, profile);
-  const tests = readTests(fields['batches'], { profile, size: head.size, address: head.address, threshold: threshold ?? profile.threshold });
+  const tests = readTests(fields['batches'], {
+    profile,
+    size: head.size,
+    address: head.address,
+    threshold: threshold ?? profile.threshold,
+  });
   return { ...head, ...(threshold !== undefined && { threshold: finite(threshold) }), tests };
 }
 
@@ -63,7 +70,8 @@ function headOf(fields: Fields, profile: ReportProfile): Pick<PreflightReport, '
   text(fields, 'workload');
   if (node === '') throw new Unusable('node_name', 'node_name is missing');
   if (size <= 0) throw new Unusable('workload_size', `workload_size is ${size}`);
-  if (size > profile.mostRanks) throw new Unusable('workload_size', `workload_size ${size} is above ${profile.mostRanks}`);
+  if (size > profile.mostRanks)
+    throw new Unusable('workload_size', `workload_size ${size} is above ${profile.mostRanks}`);
   if (!profile.oddSizes && size % 2 === 1) throw new Unusable('odd_workload_size', `workload_size ${size} is odd`);
   if (size === 1 && !profile.alone) throw new Unusable('workload_size', 'a single rank has no partner');
   if (profile.bounded) requireBounds({ size, rank, node, address });
@@ -73,18 +81,25 @@ function headOf(fields: Fields, profile: ReportProfile): Pick<PreflightReport, '
 /** Most characters of the name of a Kubernetes object. */
 const longestName = 253;
 
-function requireBounds({ size, rank, node, address }: Pick<PreflightReport, 'size' | 'rank' | 'node' | 'address'>): void {
+function requireBounds({
+  size,
+  rank,
+  node,
+  address,
+}: Pick<PreflightReport, 'size' | 'rank' | 'node' | 'address'>): void {
   if (rank < 0 || rank >= size) throw new Unusable('layout', `rank ${rank} is not one of ${size}`);
   if (node.length > longestName) throw new Unusable('node_name', `node_name has ${node.length} characters`);
   if (!nodePattern.test(node)) throw new Unusable('node_name', 'node_name is no name');
-  if (address.length > preflightLimits.address) throw new Unusable('self_ip', `node_ip has ${address.length} characters`);
+  if (address.length > preflightLimits.address)
+    throw new Unusable('self_ip', `node_ip has ${address.length} characters`);
   if (!addressPattern.test(address)) throw new Unusable('self_ip', 'node_ip is no address');
 }
 
 /** `null` counts as absent. */
 function integer(fields: Fields, name: string): number {
   const value = fields[name] ?? 0;
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new Unusable('parse', `${name} is not an integer`);
+  if (typeof value !== 'number' || !Number.isSafeInteger(value))
+    throw new Unusable('parse', `${name} is not an integer`);
   return value;
 }
 
@@ -96,7 +111,8 @@ function text(fields: Fields, name: string): string {
 
 const checkFailed = 2;
 
-const checksOf = (fields: Fields): PreflightCheck[] => preflightChecks.filter((check) => fields[`${check}_check`] === checkFailed);
+const checksOf = (fields: Fields): PreflightCheck[] =>
+  preflightChecks.filter((check) => fields[`${check}_check`] === checkFailed);
 
 const thresholdField = 'node_check_busbw_threshold_gbps';
 
@@ -109,9 +125,12 @@ function thresholdOf(fields: Fields, { thresholdText, bounded }: ReportProfile):
   if (thresholdText.trimmed && said === '') return undefined;
   const threshold = numberOfText(said);
   if (threshold === undefined) throw new Unusable('threshold', `${thresholdField} is not a number${tooLong(said)}`);
-  if (!thresholdText.nonFinite && !Number.isFinite(threshold)) throw new Unusable('threshold', `${thresholdField} is not finite`);
-  if (threshold < 0 || (threshold === 0 && !thresholdText.zero)) throw new Unusable('threshold', `${thresholdField} ${threshold} is too small`);
-  if (bounded && threshold > mostGbps) throw new Unusable('threshold', `${thresholdField} ${threshold} is above ${mostGbps}`);
+  if (!thresholdText.nonFinite && !Number.isFinite(threshold))
+    throw new Unusable('threshold', `${thresholdField} is not finite`);
+  if (threshold < 0 || (threshold === 0 && !thresholdText.zero))
+    throw new Unusable('threshold', `${thresholdField} ${threshold} is too small`);
+  if (bounded && threshold > mostGbps)
+    throw new Unusable('threshold', `${thresholdField} ${threshold} is above ${mostGbps}`);
   return threshold;
 }
 

@@ -20,7 +20,8 @@ export interface TestBasis {
  * Bus bandwidth of an all-reduce, GiB/s, from elements of the tensor, bytes of each, duration in ms, and participating ranks.
  * Source: nccl-tests, whose ring moves 2 (n - 1) / n of the data over every link.
  */
-export const busbw = (shape: number, bytes: number, ms: number, ranks: number): number => (((shape * bytes) / 2 ** 30 / (ms / 1000)) * 2 * (ranks - 1)) / ranks;
+export const busbw = (shape: number, bytes: number, ms: number, ranks: number): number =>
+  (((shape * bytes) / 2 ** 30 / (ms / 1000)) * 2 * (ranks - 1)) / ranks;
 
 /** Tests of the rounds that count, in the order of the report. A value that is not a list counts as empty. */
 export function readTests(batches: unknown, basis: TestBasis): readonly PairTest[] {
@@ -38,7 +39,8 @@ type Batch = Readonly<Record<string, unknown>>;
 
 /** Undefined for a round that does not count. */
 function testOf(value: unknown, basis: TestBasis): PairTest | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unusable('batch', 'a batch is not an object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Unusable('batch', 'a batch is not an object');
   const batch: Batch = { ...value };
   const round = roundOf(batch, basis);
   if (round === undefined) return undefined;
@@ -57,7 +59,8 @@ function testOf(value: unknown, basis: TestBasis): PairTest | undefined {
 
 function roundOf(batch: Batch, { profile: { rounds }, size }: TestBasis): number | undefined {
   const round = wholeNumberOf(batch['batch_idx']);
-  if (round === undefined) throw new Unusable('batch_idx', `batch_idx is not a whole number${tooLong(batch['batch_idx'])}`);
+  if (round === undefined)
+    throw new Unusable('batch_idx', `batch_idx is not a whole number${tooLong(batch['batch_idx'])}`);
   if (round < 0) throw new Unusable('batch_idx', `batch_idx ${round} is negative`);
   const count = rounds.everyPair ? Math.min(size - 1, rounds.most) : rounds.most;
   if (round < count) return round;
@@ -74,7 +77,8 @@ function endsOf(batch: Batch, { address, profile }: TestBasis): Ends {
   const pair = pairOf(batch['pair'], profile);
   if (pair === undefined) throw new Unusable('pair', 'pair is not a list of two addresses');
   const self = Object.hasOwn(batch, 'self_ip') ? batch['self_ip'] : address;
-  if (typeof self !== 'string' || !pair.includes(self)) throw new Unusable('self_ip', 'pair does not contain the address of the reporter');
+  if (typeof self !== 'string' || !pair.includes(self))
+    throw new Unusable('self_ip', 'pair does not contain the address of the reporter');
   return sides(pair, self);
 }
 
@@ -82,7 +86,8 @@ function endsOf(batch: Batch, { address, profile }: TestBasis): Ends {
 function endsOfSkipped(batch: Batch, { address, profile }: TestBasis): Ends {
   const pair = pairOf(batch['pair'], profile);
   const self = batch['self_ip'];
-  if (pair !== undefined) return sides(pair, pair.find((end) => end === self) ?? pair.find((end) => end === address) ?? pair[0]);
+  if (pair !== undefined)
+    return sides(pair, pair.find((end) => end === self) ?? pair.find((end) => end === address) ?? pair[0]);
   if (typeof self === 'string' && self !== '' && fits(self, profile)) return { self };
   if (profile.skip === 'neutral') return {};
   throw new Unusable('self_ip', 'a skipped batch names neither a pair nor the reporter');
@@ -99,7 +104,8 @@ function pairOf(value: unknown, profile: ReportProfile): AddressPair | undefined
   return usable(first) && usable(second) ? [first, second] : undefined;
 }
 
-const fits = (address: string, { bounded }: ReportProfile): boolean => !bounded || (address.length <= preflightLimits.address && addressPattern.test(address));
+const fits = (address: string, { bounded }: ReportProfile): boolean =>
+  !bounded || (address.length <= preflightLimits.address && addressPattern.test(address));
 
 /** A measurement is required, except for `fail` and without a threshold. */
 function resultOf(batch: Batch, said: string, { threshold, profile }: TestBasis): Pick<PairTest, 'status' | 'gbps'> {
@@ -114,7 +120,9 @@ function resultOf(batch: Batch, said: string, { threshold, profile }: TestBasis)
 }
 
 function whyUnmeasured(batch: Batch): string {
-  const name = ['allreduce_ms', 'allreduce_shape', 'dtype_bytes', 'world_size'].find((each) => tooLong(batch[each]) !== '');
+  const name = ['allreduce_ms', 'allreduce_shape', 'dtype_bytes', 'world_size'].find(
+    (each) => tooLong(batch[each]) !== '',
+  );
   if (name !== undefined) return `${name} is not a number${tooLong(batch[name])}`;
   return 'allreduce_ms, allreduce_shape, dtype_bytes and world_size are not all numbers';
 }
@@ -128,20 +136,31 @@ interface Measurement {
 
 function measurementOf(batch: Batch): Measurement | undefined {
   const ms = numberOf(batch['allreduce_ms']);
-  const [shape, bytes, ranks] = ['allreduce_shape', 'dtype_bytes', 'world_size'].map((name) => wholeNumberOf(batch[name]));
-  return ms === undefined || shape === undefined || bytes === undefined || ranks === undefined ? undefined : { ms, shape, bytes, ranks };
+  const [shape, bytes, ranks] = ['allreduce_shape', 'dtype_bytes', 'world_size'].map((name) =>
+    wholeNumberOf(batch[name]),
+  );
+  return ms === undefined || shape === undefined || bytes === undefined || ranks === undefined
+    ? undefined
+    : { ms, shape, bytes, ranks };
 }
 
-const impossible = ({ ms, shape, bytes, ranks }: Measurement): boolean => ms <= 0 || shape <= 0 || bytes <= 0 || ranks <= 1;
+const impossible = ({ ms, shape, bytes, ranks }: Measurement): boolean =>
+  ms <= 0 || shape <= 0 || bytes <= 0 || ranks <= 1;
 
 /** Left out where it is not finite, as it is below no threshold then; in bounded profiles also where it is implausible. */
-function bandwidth(measured: Measurement | undefined, { bounded }: ReportProfile): { readonly gbps: number } | undefined {
+function bandwidth(
+  measured: Measurement | undefined,
+  { bounded }: ReportProfile,
+): { readonly gbps: number } | undefined {
   if (measured === undefined || impossible(measured)) return undefined;
   const gbps = busbw(measured.shape, measured.bytes, measured.ms, measured.ranks);
   return Number.isFinite(gbps) && (!bounded || (gbps > 0 && gbps <= mostGbps)) ? { gbps } : undefined;
 }
 
 function becauseOf({ reason, rc }: Batch): Pick<PairTest, 'because'> {
-  const parts = [typeof reason === 'string' ? reason : '', typeof rc === 'number' && rc !== 0 ? `exit code ${rc}` : ''].filter((part) => part !== '');
+  const parts = [
+    typeof reason === 'string' ? reason : '',
+    typeof rc === 'number' && rc !== 0 ? `exit code ${rc}` : '',
+  ].filter((part) => part !== '');
   return parts.length === 0 ? {} : { because: foreignText(parts.join(', '), preflightLimits.because) };
 }

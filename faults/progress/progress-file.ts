@@ -32,9 +32,14 @@ function parsed(text: string): unknown {
 }
 
 function progressIn(value: unknown): Progress {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unusable('it is not a JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Unusable('it is not a JSON object');
   const fields: Fields = { ...value };
-  const [checkpointStep, checkpointAt, phase] = [stepIn(fields, 'checkpointStep'), timeIn(fields, 'checkpointAt'), phaseIn(fields)];
+  const [checkpointStep, checkpointAt, phase] = [
+    stepIn(fields, 'checkpointStep'),
+    timeIn(fields, 'checkpointAt'),
+    phaseIn(fields),
+  ];
   return {
     step: required('step', stepIn(fields, 'step')),
     ...(checkpointStep !== undefined && { checkpointStep }),
@@ -52,7 +57,8 @@ function required<T>(name: string, value: T | undefined): T {
 function stepIn(fields: Fields, name: 'step' | 'checkpointStep'): number | undefined {
   const value = fields[name] ?? undefined;
   if (value === undefined) return undefined;
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw new Unusable(`${name} is not an integer from 0`);
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
+    throw new Unusable(`${name} is not an integer from 0`);
   return value;
 }
 

@@ -3,7 +3,18 @@
 import { flag, shortOption, user } from './command-line.ts';
 import { authorization, bearerToken, cookie, headerPair, urlCredentials, urlQuery } from './http.ts';
 import { awsKey, jsonWebToken, privateKey } from './keys.ts';
-import { dockerAuth, keyInWords, pass, password, passwordInQuotes, passwordInWords, passwordInXml, signature, token, unnamedKey } from './named.ts';
+import {
+  dockerAuth,
+  keyInWords,
+  pass,
+  password,
+  passwordInQuotes,
+  passwordInWords,
+  passwordInXml,
+  signature,
+  token,
+  unnamedKey,
+} from './named.ts';
 import { login, namedValue, quotedPair, userKey } from './pairs.ts';
 import type { RedactionPattern } from './pattern.ts';
 import { providerToken, webhook } from './providers.ts';

@@ -9,7 +9,10 @@ export const urlCredentials: RedactionPattern = patternOf(
 );
 
 /** Names that are secret only in a query. */
-export const urlQuery: RedactionPattern = patternOf('url-query', String.raw`(?<kept>[?&](?:key|code|auth|sig)=)[\w.~%+/=-]{8,}`);
+export const urlQuery: RedactionPattern = patternOf(
+  'url-query',
+  String.raw`(?<kept>[?&](?:key|code|auth|sig)=)[\w.~%+/=-]{8,}`,
+);
 
 /** In a byte dump a header follows an escaped line break. */
 const begins = String.raw`(?<=\\[rnt]|(?<![a-z]))`;

@@ -8,7 +8,8 @@ export const keyLength = 150;
 const begins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 const ends = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY/;
 /** After the BEGIN mark only key data, quotes and escapes may follow: in a sentence it is only a mention. Repetitions are bounded to keep matching linear. */
-const startsBlock = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\[rn]|["'\s,+\\]){0,64}[\w+/=]*["'\\,\s]{0,64}$/;
+const startsBlock =
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\[rn]|["'\s,+\\]){0,64}[\w+/=]*["'\\,\s]{0,64}$/;
 /** The end of a line of a key, after any prefix of a logger. */
 const longEnd = /[A-Za-z0-9+/=]{24}["'\\n,+\s]{0,8}$/;
 const longEndLength = 32;
@@ -84,5 +85,7 @@ export class KeyBlocks {
 
 function isEncoded(text: string, start: string): boolean {
   const cut = Math.max(text.lastIndexOf(' '), text.lastIndexOf('\t')) + 1;
-  return encoded.test(text.slice(cut)) && alike(text.slice(0, Math.min(cut, startLength))).trimEnd() === start.trimEnd();
+  return (
+    encoded.test(text.slice(cut)) && alike(text.slice(0, Math.min(cut, startLength))).trimEnd() === start.trimEnd()
+  );
 }

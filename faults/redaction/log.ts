@@ -48,7 +48,8 @@ export class LogRedactor {
     for (const back of keyLines) {
       const at = this.#waiting.length - 1 - back;
       const found = this.#waiting[at];
-      if (found) this.#waiting[at] = { ...found, text: '[redacted: private-key]', hidden: new Map([['private-key', 1]]) };
+      if (found)
+        this.#waiting[at] = { ...found, text: '[redacted: private-key]', hidden: new Map([['private-key', 1]]) };
     }
     return this.#waiting.splice(0, this.#waiting.length - keyLength);
   }

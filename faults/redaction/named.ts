@@ -19,10 +19,16 @@ export const passwordInQuotes: RedactionPattern = patternOf(
 export const password: RedactionPattern = patternOf('password', `(?<kept>${passwords}${assignment})${anything}`);
 
 /** A line that ends with such a name: the value is in the next line. */
-export const emptyValue = new RegExp(String.raw`(?:${passwords}|(?:${keys}) keys?)${assignment}(?:[|>][+-]?)?\s{0,8}$`, 'i');
+export const emptyValue = new RegExp(
+  String.raw`(?:${passwords}|(?:${keys}) keys?)${assignment}(?:[|>][+-]?)?\s{0,8}$`,
+  'i',
+);
 
 /** S3 and other servers answer in XML. */
-export const passwordInXml: RedactionPattern = patternOf('password', String.raw`(?<kept><(?:[\w:.-]{0,40})(?:${passwords}|token)>)(?!\[redacted: |<)[^<]+`);
+export const passwordInXml: RedactionPattern = patternOf(
+  'password',
+  String.raw`(?<kept><(?:[\w:.-]{0,40})(?:${passwords}|token)>)(?!\[redacted: |<)[^<]+`,
+);
 
 /** Long enough for a key, and with a number in it. */
 const digitWithin = String.raw`(?=[^\s\d]{0,200}\d)`;
@@ -46,7 +52,8 @@ const number = String.raw`[\d.,:/x±+-]+(?:e[+-]?\d{1,4})?`;
 
 /** `pass` is rarely a password, often a count or a time: numbers with a unit, yes or no, and states are no secrets. */
 const state = String.raw`(?:${quote})?(?:true|false|yes|no|on|off|none|null|nil|ok|done|failed|passed|enabled|disabled|required|basic|${number}[a-zµ%]{0,2}(?:\/[a-z]{1,5})?)(?![\w.-])`;
-const steps = 'forward|backward|fwd|bwd|first|second|third|last|final|one|two|three|single|multi|by|num|max|min|this|next|per|warmup|eval|train';
+const steps =
+  'forward|backward|fwd|bwd|first|second|third|last|final|one|two|three|single|multi|by|num|max|min|this|next|per|warmup|eval|train';
 
 const isPass = String.raw`(?:(?<!(?:${steps})[-_])(?<=[a-z0-9][-_])pass|(?<!(?:${steps})[-_ ])\bpass(?==)|(?<=(?:^|--|[{(,;"'&?]|[^a-z\s]\s)\s{0,4})pass|(?<=[a-z0-9]_)auth)`;
 
@@ -71,10 +78,16 @@ const calledWithDigit = String.raw`(?=[^"'\s]{0,160}["'](?!<)[^"'\s\d]{0,400}\d)
 /** Eight characters, one of them a digit. */
 const secretValue = String.raw`(?:${calledWithDigit}|(?=${eight})(?:(?=[^"']{0,12}["'][^"'\d]{0,400}\d)${quoted}|${digit}${bare}))`;
 
-export const token: RedactionPattern = patternOf('token', String.raw`(?<kept>token${assignment})(?!${counted})${secretValue}`);
+export const token: RedactionPattern = patternOf(
+  'token',
+  String.raw`(?<kept>token${assignment})(?!${counted})${secretValue}`,
+);
 
 /** In a sentence any word may follow: `license key: accepted`. */
-export const keyInWords: RedactionPattern = patternOf('password', String.raw`(?<kept>\b(?:${keys}) keys?${assignment})(?!${counted})${secretValue}`);
+export const keyInWords: RedactionPattern = patternOf(
+  'password',
+  String.raw`(?<kept>\b(?:${keys}) keys?${assignment})(?!${counted})${secretValue}`,
+);
 
 /** Keys of storages and sessions are mostly names: a value is a secret only with upper case, lower case and digits, or in base64 or hex. */
 export const unnamedKey: RedactionPattern = patternOf(

@@ -3,7 +3,8 @@
 import { assignment, bare, patternOf, quote, quoted, type RedactionPattern } from './pattern.ts';
 
 /** Ends of names of variables that hold secrets. */
-const secretName = '(?:password|passwd|passphrase|pwd|pass|secret|token|credentials?|auth|(?:api|access|secret|private|signing|encryption)_?key|_key)';
+const secretName =
+  '(?:password|passwd|passphrase|pwd|pass|secret|token|credentials?|auth|(?:api|access|secret|private|signing|encryption)_?key|_key)';
 
 const nameIs = String.raw`\b(?:(?:env_?)?name|key)${assignment}(?:${quote})?[\w.-]{0,60}${secretName}(?:${quote})?`;
 

@@ -8,7 +8,10 @@ export interface RedactionPattern {
 }
 
 /** A pattern from pieces. Case counts only where `flags` says so. */
-export const patternOf = (name: string, source: string, flags: 'g' | 'gi' = 'gi'): RedactionPattern => ({ name, pattern: new RegExp(source, flags) });
+export const patternOf = (name: string, source: string, flags: 'g' | 'gi' = 'gi'): RedactionPattern => ({
+  name,
+  pattern: new RegExp(source, flags),
+});
 
 /** A quote, with the backslashes of nested quoting. */
 export const quote = String.raw`\\{0,7}["']`;

@@ -29,7 +29,11 @@ const tokens: Readonly<Record<string, readonly string[]>> = {
   Atlassian: [String.raw`ATATT3[\w-]{20,}`],
 };
 
-export const providerToken: RedactionPattern = patternOf('provider-token', String.raw`\b(?:${Object.values(tokens).flat().join('|')})`, 'g');
+export const providerToken: RedactionPattern = patternOf(
+  'provider-token',
+  String.raw`\b(?:${Object.values(tokens).flat().join('|')})`,
+  'g',
+);
 
 /** The URL of a webhook is a secret, as anyone who has it can post; that of a Telegram bot contains its token. */
 export const webhook: RedactionPattern = patternOf(

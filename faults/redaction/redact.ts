@@ -8,7 +8,10 @@ import type { RedactionPattern } from './pattern.ts';
 
 /** The line without escape sequences, with every match replaced by the name of its pattern; the same line where there is nothing of either. */
 export const redact = (line: string, patterns: readonly RedactionPattern[]): string =>
-  patterns.reduce((text, { name, pattern }) => text.replace(pattern, (...match) => `${keptOf(match.at(-1))}[redacted: ${name}]`), withoutEscapes(line));
+  patterns.reduce(
+    (text, { name, pattern }) => text.replace(pattern, (...match) => `${keptOf(match.at(-1))}[redacted: ${name}]`),
+    withoutEscapes(line),
+  );
 
 function keptOf(groups: unknown): string {
   if (typeof groups !== 'object' || groups === null || !('kept' in groups)) return '';
@@ -21,7 +24,9 @@ const placeholder = /\[redacted: ([\w-]+)\]/g;
 export function hiddenPlaces(before: string, after: string): ReadonlyMap<string, number> {
   if (before === after) return new Map();
   const [was, is] = [placeholdersIn(before), placeholdersIn(after)];
-  return new Map([...is].map(([name, count]) => [name, count - (was.get(name) ?? 0)] as const).filter(([, count]) => count > 0));
+  return new Map(
+    [...is].map(([name, count]) => [name, count - (was.get(name) ?? 0)] as const).filter(([, count]) => count > 0),
+  );
 }
 
 function placeholdersIn(text: string): ReadonlyMap<string, number> {

@@ -11,7 +11,9 @@ import { type Installation, type Policy, refuse } from './policy.ts';
 export function hostPaths({ agents, directory }: Installation): Policy {
   const volumes = 'object.spec.?volumes.orValue([])';
   const normal = 'v.hostPath.path.split("/").filter(part, part != "" && part != ".").join("/")';
-  const open = [preflightDirectory, progressDirectory].map((below) => `path == ${directory} + "/${lastOf(below)}/" + request.namespace + "/"`);
+  const open = [preflightDirectory, progressDirectory].map(
+    (below) => `path == ${directory} + "/${lastOf(below)}/" + request.namespace + "/"`,
+  );
   return {
     name: 'kcover-host-paths',
     operations: ['CREATE'],

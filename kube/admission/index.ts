@@ -22,14 +22,17 @@ export const byDefault: Installation = {
   directory: textOf('/var/lib/kcover'),
 };
 
-export const admissionPolicies = (installation: Installation): (V1ValidatingAdmissionPolicy | V1ValidatingAdmissionPolicyBinding)[] =>
+export const admissionPolicies = (
+  installation: Installation,
+): (V1ValidatingAdmissionPolicy | V1ValidatingAdmissionPolicyBinding)[] =>
   [...roleNames.flatMap((role) => policiesOf(role, installation)), hostPaths(installation)].flatMap(objectsOf);
 
 const api = 'admissionregistration.k8s.io/v1';
 
 function objectsOf(policy: Policy): [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
   const { name, operations, resources, conditions, variables = {}, validations } = policy;
-  const named = (expressions: Readonly<Record<string, string>>) => Object.entries(expressions).map(([name, expression]) => ({ name, expression }));
+  const named = (expressions: Readonly<Record<string, string>>) =>
+    Object.entries(expressions).map(([name, expression]) => ({ name, expression }));
   const rules = [...Map.groupBy(resources, ({ apiGroup }) => apiGroup)].map(([group, those]) => ({
     apiGroups: [group],
     apiVersions: ['*'],
@@ -49,6 +52,11 @@ function objectsOf(policy: Policy): [V1ValidatingAdmissionPolicy, V1ValidatingAd
         validations: [...validations],
       },
     },
-    { apiVersion: api, kind: 'ValidatingAdmissionPolicyBinding', metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } },
+    {
+      apiVersion: api,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name },
+      spec: { policyName: name, validationActions: ['Deny'] },
+    },
   ];
 }

@@ -27,4 +27,8 @@ export interface Policy {
 }
 
 /** Rejects, with the message, what the expression does not allow. */
-export const refuse = (message: string, expression: string): V1Validation => ({ expression, message, reason: 'Forbidden' });
+export const refuse = (message: string, expression: string): V1Validation => ({
+  expression,
+  message,
+  reason: 'Forbidden',
+});

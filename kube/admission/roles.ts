@@ -14,15 +14,28 @@ export function policiesOf(role: RoleWithRights, installation: Installation): Po
     ({ apiGroup, resource }) => (isJob(apiGroup, resource) ? 'jobs' : resource),
   );
   const patches = [...byResource].map(([what, those]) => patchPolicy(role, what, those, installation));
-  return [...patches, ...table.filter(({ deletes }) => deletes).map((permission) => deletePolicy(role, permission, installation))];
+  return [
+    ...patches,
+    ...table.filter(({ deletes }) => deletes).map((permission) => deletePolicy(role, permission, installation)),
+  ];
 }
 
-const isJob = (apiGroup: string, resource: string): boolean => Object.values(jobKinds).some(({ group, plural }) => group === apiGroup && plural === resource);
+const isJob = (apiGroup: string, resource: string): boolean =>
+  Object.values(jobKinds).some(({ group, plural }) => group === apiGroup && plural === resource);
 
-const asRole = (role: RoleWithRights, installation: Installation) => ({ role: `request.userInfo.username == ${installation[role]}` });
+const asRole = (role: RoleWithRights, installation: Installation) => ({
+  role: `request.userInfo.username == ${installation[role]}`,
+});
 
-function patchPolicy(role: RoleWithRights, what: string, those: readonly Permission[], installation: Installation): Policy {
-  const all = (pick: (changes: Changes) => readonly string[] | undefined): string[] => [...new Set(those.flatMap(({ changes = {} }) => pick(changes) ?? []))];
+function patchPolicy(
+  role: RoleWithRights,
+  what: string,
+  those: readonly Permission[],
+  installation: Installation,
+): Policy {
+  const all = (pick: (changes: Changes) => readonly string[] | undefined): string[] => [
+    ...new Set(those.flatMap(({ changes = {} }) => pick(changes) ?? [])),
+  ];
   const spec = all((changes) => changes.spec);
   const annotations = all((changes) => changes.annotations);
   const labels = all((changes) => changes.labels);
@@ -36,7 +49,9 @@ function patchPolicy(role: RoleWithRights, what: string, those: readonly Permiss
     variables: {
       spec: 'dyn(object.spec)',
       specBefore: 'dyn(oldObject.spec)',
-      ...Object.fromEntries(['labels', 'annotations'].flatMap((map) => [mapOf(map, 'object'), mapOf(map, 'oldObject')])),
+      ...Object.fromEntries(
+        ['labels', 'annotations'].flatMap((map) => [mapOf(map, 'object'), mapOf(map, 'oldObject')]),
+      ),
     },
     validations: [
       refuse(
@@ -93,7 +108,10 @@ function taintRules(role: RoleWithRights, { taint, standbyTaint }: Installation)
   const others = (spec: string): string => `${taints(spec)}.filter(t, !${isOurs} && t.key != ${standbyTaint})`;
   return [
     refuse(`the ${role} may change no taint but that of a quarantine`, `${others('spec')} ==\n${others('specBefore')}`),
-    refuse(`the ${role} may add no standby taint`, `${taints('spec')}.all(t, t.key != ${standbyTaint} || ${isOurs} || t in ${taints('specBefore')})`),
+    refuse(
+      `the ${role} may add no standby taint`,
+      `${taints('spec')}.all(t, t.key != ${standbyTaint} || ${isOurs} || t in ${taints('specBefore')})`,
+    ),
   ];
 }
 
@@ -102,7 +120,9 @@ function deletePolicy(role: RoleWithRights, permission: Permission, installation
   const entries = Object.values(jobKinds);
   const kinds = listOf([...new Set(entries.map(({ group, objectKind }) => `${group}/${objectKind}`))]);
   const others = entries.flatMap(({ podsControlledBy: by, podsOfKind }) =>
-    by === undefined ? [] : [`(${owner} == ${textOf(by)} && ${textOf(podsOfKind)} in oldObject.metadata.?labels.orValue({}))`],
+    by === undefined
+      ? []
+      : [`(${owner} == ${textOf(by)} && ${textOf(podsOfKind)} in oldObject.metadata.?labels.orValue({}))`],
   );
   const isJobs = `o.?controller.orValue(false) && (${[`${owner} in ${kinds}`, ...others].join(' || ')})`;
   return {
@@ -111,7 +131,10 @@ function deletePolicy(role: RoleWithRights, permission: Permission, installation
     resources: [permission],
     conditions: asRole(role, installation),
     validations: [
-      refuse(`the ${role} may delete only pods that a training job controls`, `oldObject.metadata.?ownerReferences.orValue([]).exists(o, ${isJobs})`),
+      refuse(
+        `the ${role} may delete only pods that a training job controls`,
+        `oldObject.metadata.?ownerReferences.orValue([]).exists(o, ${isJobs})`,
+      ),
     ],
   };
 }

@@ -55,7 +55,9 @@ class KeptConfig extends KubeConfig {
    * HTTP/1.1 only: when an HTTP/2 connection dies, streams that undici no longer listens to raise errors that end the process.
    * HTTP/1.1 also gives every watch its own connection.
    */
-  override createDispatcherOptions(...given: Parameters<KubeConfig['createDispatcherOptions']>): ReturnType<KubeConfig['createDispatcherOptions']> {
+  override createDispatcherOptions(
+    ...given: Parameters<KubeConfig['createDispatcherOptions']>
+  ): ReturnType<KubeConfig['createDispatcherOptions']> {
     const options = super.createDispatcherOptions(...given);
     if (options.type !== 'agent') return options;
     const connect = { ...options.connect, allowH2: false };
@@ -110,7 +112,9 @@ export function connectKube(options: KubeOptions): Kube {
   else config.loadFromDefault();
   const server = config.getCurrentCluster()?.server;
   if (server === undefined)
-    throw new KcoverError('kube.unreachable', 'the kubeconfig has no current cluster', { remedy: 'name another file, or kubectl config use-context' });
+    throw new KcoverError('kube.unreachable', 'the kubeconfig has no current cluster', {
+      remedy: 'name another file, or kubectl config use-context',
+    });
 
   const configuration = createConfiguration({
     baseServer: new ServerConfiguration(server, {}),
@@ -145,7 +149,11 @@ export async function openRequest(kube: Kube, request: OpenRequest): Promise<Res
   await kube.config.applySecurityAuthentication(context);
   const dispatcher = context.getDispatcher();
   const signal = request.signal ?? context.getSignal();
-  const headers = { ...context.getHeaders(), 'user-agent': 'kcover', ...(request.body && { 'content-type': request.body.contentType }) };
+  const headers = {
+    ...context.getHeaders(),
+    'user-agent': 'kcover',
+    ...(request.body && { 'content-type': request.body.contentType }),
+  };
   try {
     return await fetch(url, {
       method: request.method,

@@ -16,7 +16,8 @@ export const isConflict = (error: unknown): boolean => codeOf(error) === 409 || 
 /** Only the server's message: that of an ApiException repeats all headers. */
 export function statusMessage(body: unknown): string {
   const status = typeof body === 'string' ? parsed(body) : body;
-  if (typeof status === 'object' && status !== null && 'message' in status && typeof status.message === 'string') return status.message.slice(0, 300);
+  if (typeof status === 'object' && status !== null && 'message' in status && typeof status.message === 'string')
+    return status.message.slice(0, 300);
   return typeof status === 'string' ? status.trim().slice(0, 100) : '';
 }
 
@@ -42,14 +43,16 @@ export function answerError(status: number, body: unknown, retryAfter: string | 
   const said = statusMessage(body);
   const because = `${doing}: ${status}${said ? ` ${said}` : ''}`;
   const seconds = Number(retryAfter);
-  const wait = retryAfter !== undefined && Number.isFinite(seconds) ? { retryAfterMs: Math.min(seconds, 60) * 1000 } : {};
+  const wait =
+    retryAfter !== undefined && Number.isFinite(seconds) ? { retryAfterMs: Math.min(seconds, 60) * 1000 } : {};
   if (status === 429) return new KcoverError('kube.throttled', because, wait);
   if (status === 409) return new KcoverError('kube.conflict', because);
   // 401 is transient too: tokens are rotated, and an API server that starts cannot authenticate anyone yet.
   if (status === 403) return new KcoverError('kube.forbidden', because);
   if (status === 404 && saysNotFound(body)) return new KcoverError('not-found', because);
   // Any other 404 comes from a proxy before the API server, and says nothing about the object.
-  if (status >= 500 || status === 404 || status === 401 || status === 408 || status === 410) return new KcoverError('kube.unreachable', because, wait);
+  if (status >= 500 || status === 404 || status === 401 || status === 408 || status === 410)
+    return new KcoverError('kube.unreachable', because, wait);
   return new KcoverError('kube.invalid', because);
 }
 
@@ -67,9 +70,16 @@ function networkReason(error: unknown): string {
   if (isAbort(error)) return 'no answer in time';
   if (!(error instanceof Error)) return 'unknown failure';
   const { cause } = error;
-  if (cause instanceof Error) return `${error.message} (${'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message})`.slice(0, 300);
+  if (cause instanceof Error)
+    return `${error.message} (${'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message})`.slice(
+      0,
+      300,
+    );
   return error.message.slice(0, 300);
 }
 
 const isAbort = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'name' in error && (error.name === 'TimeoutError' || error.name === 'AbortError');
+  typeof error === 'object' &&
+  error !== null &&
+  'name' in error &&
+  (error.name === 'TimeoutError' || error.name === 'AbortError');

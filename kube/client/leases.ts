@@ -42,7 +42,12 @@ export function leaseStore(kube: Kube, where: { readonly namespace: string; read
     },
     async create(lease) {
       try {
-        return heldLease(await kube.coordination.createNamespacedLease({ namespace, body: { metadata: { namespace, name }, spec: specOf(lease) } }));
+        return heldLease(
+          await kube.coordination.createNamespacedLease({
+            namespace,
+            body: { metadata: { namespace, name }, spec: specOf(lease) },
+          }),
+        );
       } catch (error) {
         throw kubeError(error, doing('create'));
       }

@@ -65,7 +65,11 @@ export function observationClock(now: () => number, startedAt: number, earlier?:
 
 /** The clock state of an earlier attempt, if its heartbeats arrived. */
 export function observedOf(details: unknown): Observed | undefined {
-  const { clock } = (typeof details === 'object' && details !== null ? details : {}) as { readonly clock?: Partial<Observed> };
+  const { clock } = (typeof details === 'object' && details !== null ? details : {}) as {
+    readonly clock?: Partial<Observed>;
+  };
   const { lostMs, until, lateFrom } = clock ?? {};
-  return typeof lostMs === 'number' && typeof until === 'number' && typeof lateFrom === 'number' ? { lostMs, until, lateFrom } : undefined;
+  return typeof lostMs === 'number' && typeof until === 'number' && typeof lateFrom === 'number'
+    ? { lostMs, until, lateFrom }
+    : undefined;
 }

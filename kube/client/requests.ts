@@ -14,7 +14,8 @@ export async function askKube<T>(kube: Kube, request: OpenRequest, doing: string
     const response = await openRequest(kube, request);
     if (response.ok) return (await response.json()) as T;
     const body = await response.text();
-    if (response.status === 404 && mayBeAbsent(request.path) && body.trim() === '404 page not found') throw new KcoverError('not-found', doing);
+    if (response.status === 404 && mayBeAbsent(request.path) && body.trim() === '404 page not found')
+      throw new KcoverError('not-found', doing);
     throw answerError(response.status, body, response.headers.get('retry-after') ?? undefined, doing);
   } catch (error) {
     throw kubeError(error, doing);
@@ -22,7 +23,11 @@ export async function askKube<T>(kube: Kube, request: OpenRequest, doing: string
 }
 
 /** One object, or undefined when it does not exist. */
-export async function readObject<T extends KubernetesObject>(kube: Kube, path: string, doing: string): Promise<T | undefined> {
+export async function readObject<T extends KubernetesObject>(
+  kube: Kube,
+  path: string,
+  doing: string,
+): Promise<T | undefined> {
   try {
     return await askKube<T>(kube, { method: 'GET', path }, doing);
   } catch (error) {
@@ -52,7 +57,11 @@ export async function* pagesOf<T extends KubernetesObject>(
 ): AsyncGenerator<readonly T[]> {
   let next: string | undefined;
   do {
-    const page: KubernetesListObject<T> = await askKube(kube, { method: 'GET', path, query: { ...selectors, limit: '500', continue: next } }, doing);
+    const page: KubernetesListObject<T> = await askKube(
+      kube,
+      { method: 'GET', path, query: { ...selectors, limit: '500', continue: next } },
+      doing,
+    );
     yield page.items;
     next = continueOf(page);
   } while (next);
@@ -61,13 +70,26 @@ export async function* pagesOf<T extends KubernetesObject>(
 /** The token of the next page, under its name on the wire. */
 export function continueOf(page: KubernetesListObject<KubernetesObject>): string | undefined {
   const metadata: object = page.metadata ?? {};
-  return 'continue' in metadata && typeof metadata.continue === 'string' && metadata.continue !== '' ? metadata.continue : undefined;
+  return 'continue' in metadata && typeof metadata.continue === 'string' && metadata.continue !== ''
+    ? metadata.continue
+    : undefined;
 }
 
 /** A merge patch; `metadata.resourceVersion` and `metadata.uid` in it are preconditions: another version is a conflict, another UID is invalid. */
-export const patchObject = <T extends KubernetesObject>(kube: Kube, path: string, patch: object, doing: string, manager = fieldManager): Promise<T> =>
+export const patchObject = <T extends KubernetesObject>(
+  kube: Kube,
+  path: string,
+  patch: object,
+  doing: string,
+  manager = fieldManager,
+): Promise<T> =>
   askKube<T>(
     kube,
-    { method: 'PATCH', path, query: { fieldManager: manager }, body: { contentType: 'application/merge-patch+json', text: JSON.stringify(patch) } },
+    {
+      method: 'PATCH',
+      path,
+      query: { fieldManager: manager },
+      body: { contentType: 'application/merge-patch+json', text: JSON.stringify(patch) },
+    },
     doing,
   );

@@ -32,7 +32,9 @@ const claims = {
 /** Asks the API server. Throws `KcoverError` when it does not answer. */
 export async function reviewToken(kube: Kube, token: string, audience: string): Promise<ReviewedToken> {
   try {
-    const { status } = await kube.authentication.createTokenReview({ body: { spec: { token, audiences: [audience] } } });
+    const { status } = await kube.authentication.createTokenReview({
+      body: { spec: { token, audiences: [audience] } },
+    });
     const extra = status?.user?.extra;
     const name = extra?.[claims.podName]?.[0];
     const uid = extra?.[claims.podUid]?.[0];

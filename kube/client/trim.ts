@@ -13,7 +13,18 @@ export const trimNode = (node: V1Node): V1Node => ({
 });
 
 const trimContainer = (container: V1Container): V1Container =>
-  without(container, 'args', 'command', 'env', 'envFrom', 'lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe', 'volumeMounts');
+  without(
+    container,
+    'args',
+    'command',
+    'env',
+    'envFrom',
+    'lifecycle',
+    'livenessProbe',
+    'readinessProbe',
+    'startupProbe',
+    'volumeMounts',
+  );
 
 export const trimPod = (pod: V1Pod): V1Pod => ({
   ...pod,

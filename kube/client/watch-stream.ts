@@ -31,10 +31,15 @@ const callMs = 10_000;
 /** Bookmarks arrive about once a minute: a stream that is silent for longer counts as dead and is reopened. */
 const idleMs = 75_000;
 
-const selectors = ({ labelSelector, fieldSelector }: Pick<Selection<never>, 'labelSelector' | 'fieldSelector'>) => ({ labelSelector, fieldSelector });
+const selectors = ({ labelSelector, fieldSelector }: Pick<Selection<never>, 'labelSelector' | 'fieldSelector'>) => ({
+  labelSelector,
+  fieldSelector,
+});
 
 /** All pages of one list, or undefined when the resource does not exist. */
-export async function listAll<T extends KubernetesObject>(selection: Selection<T>): Promise<{ items: T[]; position: string } | undefined> {
+export async function listAll<T extends KubernetesObject>(
+  selection: Selection<T>,
+): Promise<{ items: T[]; position: string } | undefined> {
   const items: T[] = [];
   const { trim = (object) => object } = selection;
   let next: string | undefined;
@@ -44,13 +49,17 @@ export async function listAll<T extends KubernetesObject>(selection: Selection<T
     const { apiVersion } = page;
     const kind = page.kind?.replace(/List$/, '');
     // Items of a list lack kind and apiVersion.
-    for (const item of page.items) items.push(trim({ ...(apiVersion && { apiVersion }), ...(kind && { kind }), ...item }));
+    for (const item of page.items)
+      items.push(trim({ ...(apiVersion && { apiVersion }), ...(kind && { kind }), ...item }));
     next = continueOf(page);
     if (!next) return { items, position: page.metadata?.resourceVersion ?? '' };
   }
 }
 
-async function listPage<T extends KubernetesObject>(selection: Selection<T>, next: string | undefined): Promise<KubernetesListObject<T> | undefined> {
+async function listPage<T extends KubernetesObject>(
+  selection: Selection<T>,
+  next: string | undefined,
+): Promise<KubernetesListObject<T> | undefined> {
   const signal = AbortSignal.any([selection.signal, AbortSignal.timeout(callMs)]);
   const query = { ...selectors(selection), limit: '500', continue: next };
   const response = await openRequest(selection.kube, { method: 'GET', path: selection.path, query, signal });
@@ -73,7 +82,11 @@ export interface StreamListener<T> {
 }
 
 /** Follows one stream until the server ends it, and returns its last position. Throws Expired, Interrupted, or the signal's reason. */
-export async function followStream<T extends KubernetesObject>(selection: Selection<T>, from: string, listener: StreamListener<T>): Promise<string> {
+export async function followStream<T extends KubernetesObject>(
+  selection: Selection<T>,
+  from: string,
+  listener: StreamListener<T>,
+): Promise<string> {
   const stop = new AbortController();
   const quiet = deadline(() => stop.abort());
   let position = from;
@@ -81,7 +94,13 @@ export async function followStream<T extends KubernetesObject>(selection: Select
   try {
     quiet.within(callMs);
     const lifetime = 240 + Math.floor(Math.random() * 60);
-    const query = { ...selectors(selection), watch: '1', allowWatchBookmarks: 'true', resourceVersion: from, timeoutSeconds: String(lifetime) };
+    const query = {
+      ...selectors(selection),
+      watch: '1',
+      allowWatchBookmarks: 'true',
+      resourceVersion: from,
+      timeoutSeconds: String(lifetime),
+    };
     const response = await openRequest(selection.kube, {
       method: 'GET',
       path: selection.path,
@@ -102,7 +121,8 @@ export async function followStream<T extends KubernetesObject>(selection: Select
     return position;
   } catch (error) {
     if (error instanceof Expired || selection.signal.aborted) throw error;
-    if (stop.signal.aborted) throw new Interrupted(position, opened ? undefined : new DOMException('no answer in time', 'TimeoutError'));
+    if (stop.signal.aborted)
+      throw new Interrupted(position, opened ? undefined : new DOMException('no answer in time', 'TimeoutError'));
     throw new Interrupted(position, error);
   } finally {
     quiet.clear();

@@ -47,7 +47,11 @@ export function watchResource<T extends KubernetesObject>(options: WatchOptions<
   };
 }
 
-async function keepWatching<T extends KubernetesObject>(options: WatchOptions<T>, known: Map<string, T>, synced: () => void): Promise<never> {
+async function keepWatching<T extends KubernetesObject>(
+  options: WatchOptions<T>,
+  known: Map<string, T>,
+  synced: () => void,
+): Promise<never> {
   const { signal, onEvent } = options;
   const report = stateReporter(options);
   let position: string | undefined;
@@ -76,7 +80,8 @@ async function keepWatching<T extends KubernetesObject>(options: WatchOptions<T>
       signal.throwIfAborted();
       position = error instanceof Interrupted ? error.position : undefined;
       const cause = error instanceof Interrupted ? error.cause : error;
-      if (cause !== undefined && !(cause instanceof Expired)) report('broken', kubeError(cause, `watch ${options.path}`).because);
+      if (cause !== undefined && !(cause instanceof Expired))
+        report('broken', kubeError(cause, `watch ${options.path}`).because);
     }
     // A stream that lasted resets the back-off; without one, a server that ends every stream at once would be called in a tight loop.
     failures = performance.now() - beganAt > 5000 ? 0 : failures + 1;
@@ -85,7 +90,8 @@ async function keepWatching<T extends KubernetesObject>(options: WatchOptions<T>
 }
 
 /** 100 ms to 10 s, doubled each time, with jitter so that not all clients reconnect to a restarted API server at once. */
-const pause = (failures: number): number => Math.min(10_000, 100 * 2 ** Math.min(failures - 1, 10)) * (0.5 + Math.random() / 2);
+const pause = (failures: number): number =>
+  Math.min(10_000, 100 * 2 ** Math.min(failures - 1, 10)) * (0.5 + Math.random() / 2);
 
 function stateReporter<T>(options: WatchOptions<T>): (state: 'watching' | 'broken', because?: string) => void {
   let reported: 'watching' | 'broken' | undefined;
@@ -105,27 +111,44 @@ function guarded(call: () => void): void {
   }
 }
 
-const keyOf = (object: KubernetesObject): string => `${object.metadata?.namespace ?? ''}/${object.metadata?.name ?? ''}`;
+const keyOf = (object: KubernetesObject): string =>
+  `${object.metadata?.namespace ?? ''}/${object.metadata?.name ?? ''}`;
 
 /** Reports the difference between the known state and a list. */
-function replace<T extends KubernetesObject>(known: Map<string, T>, items: readonly T[], onEvent: (event: WatchEvent<T>) => void): void {
+function replace<T extends KubernetesObject>(
+  known: Map<string, T>,
+  items: readonly T[],
+  onEvent: (event: WatchEvent<T>) => void,
+): void {
   const present = new Set(items.map(keyOf));
   for (const [key, object] of known) if (!present.has(key)) remove(known, object, onEvent);
   for (const item of items) put(known, item, onEvent);
 }
 
-function put<T extends KubernetesObject>(known: Map<string, T>, object: T, onEvent: (event: WatchEvent<T>) => void): void {
+function put<T extends KubernetesObject>(
+  known: Map<string, T>,
+  object: T,
+  onEvent: (event: WatchEvent<T>) => void,
+): void {
   const key = keyOf(object);
   let before = known.get(key);
   if (before && before.metadata?.uid !== object.metadata?.uid) {
     remove(known, before, onEvent);
     before = undefined;
   }
-  if (before?.metadata?.resourceVersion !== undefined && before.metadata.resourceVersion === object.metadata?.resourceVersion) return;
+  if (
+    before?.metadata?.resourceVersion !== undefined &&
+    before.metadata.resourceVersion === object.metadata?.resourceVersion
+  )
+    return;
   known.set(key, object);
   guarded(() => onEvent({ type: before ? 'modified' : 'added', object }));
 }
 
-function remove<T extends KubernetesObject>(known: Map<string, T>, object: T, onEvent: (event: WatchEvent<T>) => void): void {
+function remove<T extends KubernetesObject>(
+  known: Map<string, T>,
+  object: T,
+  onEvent: (event: WatchEvent<T>) => void,
+): void {
   if (known.delete(keyOf(object))) guarded(() => onEvent({ type: 'deleted', object }));
 }

@@ -19,8 +19,10 @@ interface Involved {
 }
 
 const involved = ({ about }: Announcement): Involved => {
-  if (about.kind === 'node') return { apiVersion: 'v1', kind: 'Node', name: about.name, ...(about.uid !== undefined && { uid: about.uid }) };
-  if (about.kind === 'pod') return { apiVersion: 'v1', kind: 'Pod', namespace: about.namespace, name: about.name, uid: about.uid };
+  if (about.kind === 'node')
+    return { apiVersion: 'v1', kind: 'Node', name: about.name, ...(about.uid !== undefined && { uid: about.uid }) };
+  if (about.kind === 'pod')
+    return { apiVersion: 'v1', kind: 'Pod', namespace: about.namespace, name: about.name, uid: about.uid };
   return {
     apiVersion: jobKinds[about.job.kind].apiVersion,
     kind: jobKinds[about.job.kind].objectKind,
@@ -39,7 +41,10 @@ export function eventOf(announcement: Announcement, now: number) {
     apiVersion: 'v1',
     kind: 'Event',
     // Events of objects without a namespace live in `default`.
-    metadata: { name: `kcover.${createHash('sha256').update(identity).digest('hex').slice(0, 24)}`, namespace: object.namespace ?? 'default' },
+    metadata: {
+      name: `kcover.${createHash('sha256').update(identity).digest('hex').slice(0, 24)}`,
+      namespace: object.namespace ?? 'default',
+    },
     involvedObject: object,
     type: announcement.type,
     reason: announcement.reason,
@@ -59,7 +64,11 @@ export async function announceEvent(kube: Kube, announcement: Announcement, now:
   const doing = `write an Event on ${event.involvedObject.kind} ${event.involvedObject.name}`;
   const body = { contentType: 'application/json', text: JSON.stringify(event) };
   try {
-    await askKube(kube, { method: 'POST', path: collectionPath('/api/v1', event.metadata.namespace, 'events'), body }, doing);
+    await askKube(
+      kube,
+      { method: 'POST', path: collectionPath('/api/v1', event.metadata.namespace, 'events'), body },
+      doing,
+    );
   } catch (error) {
     // An earlier attempt wrote it, and its answer was lost.
     if (isConflict(error)) return;

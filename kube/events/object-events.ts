@@ -32,20 +32,32 @@ export async function eventsByObject(
   kube: Kube,
   { namespace, kind, name, signal }: EventsOf,
 ): Promise<{ readonly of: ReadonlyMap<string, readonly ObjectEvent[]>; readonly more: boolean }> {
-  const fieldSelector = [`involvedObject.kind=${kind}`, ...(name === undefined ? [] : [`involvedObject.name=${name}`])].join(',');
+  const fieldSelector = [
+    `involvedObject.kind=${kind}`,
+    ...(name === undefined ? [] : [`involvedObject.name=${name}`]),
+  ].join(',');
   const found: CoreV1Event[] = [];
   let next: string | undefined;
   for (let page = 0; page < pages; page++) {
     const query = { fieldSelector, limit: '500', continue: next };
     const path = collectionPath('/api/v1', namespace, 'events');
-    const list: KubernetesListObject<CoreV1Event> = await askKube(kube, { method: 'GET', path, query, signal }, `list the Events of ${kind}s in ${namespace}`);
+    const list: KubernetesListObject<CoreV1Event> = await askKube(
+      kube,
+      { method: 'GET', path, query, signal },
+      `list the Events of ${kind}s in ${namespace}`,
+    );
     found.push(...list.items);
     next = continueOf(list);
     if (next === undefined) break;
   }
-  const byKey = Map.groupBy(found, ({ involvedObject }) => (kind === 'Node' ? involvedObject.name : involvedObject.uid) ?? '');
+  const byKey = Map.groupBy(
+    found,
+    ({ involvedObject }) => (kind === 'Node' ? involvedObject.name : involvedObject.uid) ?? '',
+  );
   return {
-    of: new Map([...byKey].map(([key, events]) => [key, events.map(objectEvent).toSorted((a, b) => b.at.localeCompare(a.at))])),
+    of: new Map(
+      [...byKey].map(([key, events]) => [key, events.map(objectEvent).toSorted((a, b) => b.at.localeCompare(a.at))]),
+    ),
     more: next !== undefined,
   };
 }

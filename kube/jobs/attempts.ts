@@ -44,7 +44,11 @@ export interface Gone {
 }
 
 /** Waits until the pods are observed gone. Where a kind keeps pods that ended, an ended one counts as gone: its processes are. */
-export async function awaitGone(wait: AttemptWait, pods: readonly AttemptPod[], { meanwhile, isHeld }: GoneOptions = {}): Promise<Gone> {
+export async function awaitGone(
+  wait: AttemptWait,
+  pods: readonly AttemptPod[],
+  { meanwhile, isHeld }: GoneOptions = {},
+): Promise<Gone> {
   const named = new Set(pods.map(({ uid }) => uid));
   const late = new Map<string, AttemptPod>();
   const seen = await watching(wait, undefined, async (watches) => {
@@ -67,7 +71,9 @@ export async function awaitTerminating(wait: AttemptWait, pods: readonly Attempt
   const seen = await watching(wait, undefined, async (watches) => {
     const there = () => pods.filter(({ uid }) => watches.present.has(uid));
     await watches.until(() => {
-      const terminating = new Set(watches.pods().flatMap((pod) => (isTerminating(pod) ? (pod.metadata?.uid ?? []) : [])));
+      const terminating = new Set(
+        watches.pods().flatMap((pod) => (isTerminating(pod) ? (pod.metadata?.uid ?? []) : [])),
+      );
       return there().every(({ uid }) => terminating.has(uid)) || undefined;
     });
     return there();
@@ -99,7 +105,11 @@ interface Watches {
 }
 
 /** Opens the watches, runs `use`, and closes them; undefined when listing did not succeed before the deadline. */
-async function watching<T>(wait: AttemptWait, taint: QuarantineTaint | undefined, use: (watches: Watches) => Promise<T>): Promise<T | undefined> {
+async function watching<T>(
+  wait: AttemptWait,
+  taint: QuarantineTaint | undefined,
+  use: (watches: Watches) => Promise<T>,
+): Promise<T | undefined> {
   const { kube, job, clock } = wait;
   const entry = jobKinds[job.kind];
   const closing = new AbortController();
@@ -117,7 +127,14 @@ async function watching<T>(wait: AttemptWait, taint: QuarantineTaint | undefined
     else present.delete(uid);
     changed.notify();
   };
-  const pods = watchResource<V1Pod>({ kube, path: podsPath(job.namespace), labelSelector: entry.podSelector(job), signal, onEvent: onPod, onState });
+  const pods = watchResource<V1Pod>({
+    kube,
+    path: podsPath(job.namespace),
+    labelSelector: entry.podSelector(job),
+    signal,
+    onEvent: onPod,
+    onState,
+  });
   const jobs =
     taint &&
     watchResource<KubernetesObject>({
@@ -148,7 +165,11 @@ async function watching<T>(wait: AttemptWait, taint: QuarantineTaint | undefined
 }
 
 /** The job as last observed; undefined when it, or this UID of it, is gone. */
-export function viewIn(jobs: Watched<KubernetesObject> | undefined, job: JobRef, taint: QuarantineTaint): JobView | undefined {
+export function viewIn(
+  jobs: Watched<KubernetesObject> | undefined,
+  job: JobRef,
+  taint: QuarantineTaint,
+): JobView | undefined {
   const object = jobs?.get(job.namespace, job.name);
   return object?.metadata?.uid === job.uid ? jobKinds[job.kind].view(object, taint) : undefined;
 }

@@ -5,7 +5,8 @@ import type { Kube } from '../client/connection.ts';
 import { mayHaveOwnerJob, isSameJob, jobKinds, jobPath, ownerJobOf } from './kinds/index.ts';
 import { readObject } from '../client/requests.ts';
 
-const read = (kube: Kube, job: JobRef) => readObject(kube, jobPath(job), `read ${jobKinds[job.kind].plural}/${job.name} in ${job.namespace}`);
+const read = (kube: Kube, job: JobRef) =>
+  readObject(kube, jobPath(job), `read ${jobKinds[job.kind].plural}/${job.name} in ${job.namespace}`);
 
 /** The job that can be stopped: the topmost owner, or the job itself where it has none or is gone. One GET for each step. */
 export async function topJob(kube: Kube, job: JobRef): Promise<JobRef> {

@@ -35,11 +35,18 @@ export interface SuspendRequest {
 }
 
 /** Suspends the job with our annotation. Throws `kube.conflict` when its version has changed. */
-export async function suspendJob(kube: Kube, { job, incident, attempt, resourceVersion }: SuspendRequest): Promise<void> {
+export async function suspendJob(
+  kube: Kube,
+  { job, incident, attempt, resourceVersion }: SuspendRequest,
+): Promise<void> {
   const entry = jobKinds[job.kind];
   const doing = `suspend ${jobTitle(job)} in ${job.namespace}`;
   if (!entry.suspend) throw unsuspendable(doing, job);
-  const metadata = { uid: job.uid, resourceVersion, annotations: { [annotations.suspendedBy]: suspensionId(incident, attempt) } };
+  const metadata = {
+    uid: job.uid,
+    resourceVersion,
+    annotations: { [annotations.suspendedBy]: suspensionId(incident, attempt) },
+  };
   const written = await patchObject(kube, jobPath(job), { metadata, spec: entry.suspend(true) }, doing);
   // A server whose CRD lacks the field drops it silently.
   if (!entry.isSuspended(written)) throw unsuspendable(doing, job);
@@ -56,9 +63,18 @@ export async function resumeJob(kube: Kube, job: JobRef, incident: string): Prom
   for (let attempt = 1; ; attempt++) {
     const object = await readJobObject(kube, job);
     const suspendedBy = object?.metadata?.annotations?.[annotations.suspendedBy];
-    if (!object?.metadata || suspendedBy === undefined || suspendedBy.slice(0, suspendedBy.lastIndexOf('#')) !== incident) return false;
+    if (
+      !object?.metadata ||
+      suspendedBy === undefined ||
+      suspendedBy.slice(0, suspendedBy.lastIndexOf('#')) !== incident
+    )
+      return false;
     const suspended = entry.isSuspended(object);
-    const metadata = { uid: job.uid, resourceVersion: object.metadata.resourceVersion, annotations: { [annotations.suspendedBy]: null } };
+    const metadata = {
+      uid: job.uid,
+      resourceVersion: object.metadata.resourceVersion,
+      annotations: { [annotations.suspendedBy]: null },
+    };
     try {
       await patchObject(
         kube,
@@ -77,7 +93,12 @@ export async function resumeJob(kube: Kube, job: JobRef, incident: string): Prom
 /** Removes the need-recovery label; nothing to do when the job is gone. */
 export async function removeRecoveryLabel(kube: Kube, job: JobRef): Promise<void> {
   // Another UID: the job was created again, and its label is a new request.
-  await changeMetadata(kube, job, { labels: { [labels.needRecovery]: null } }, `remove the label ${labels.needRecovery} of`);
+  await changeMetadata(
+    kube,
+    job,
+    { labels: { [labels.needRecovery]: null } },
+    `remove the label ${labels.needRecovery} of`,
+  );
 }
 
 /** Writes annotations; nothing to do when the job, or this UID of it, is gone. */
@@ -98,9 +119,21 @@ export function writeProgress(kube: Kube, job: JobRef, progress: JobProgress): P
 }
 
 /** False when the job, or this UID of it, is gone: the server answers another UID with `Invalid`. */
-async function changeMetadata(kube: Kube, job: JobRef, metadata: object, doing: string, manager?: string): Promise<boolean> {
+async function changeMetadata(
+  kube: Kube,
+  job: JobRef,
+  metadata: object,
+  doing: string,
+  manager?: string,
+): Promise<boolean> {
   try {
-    await patchObject(kube, jobPath(job), { metadata: { uid: job.uid, ...metadata } }, `${doing} ${jobTitle(job)} in ${job.namespace}`, manager);
+    await patchObject(
+      kube,
+      jobPath(job),
+      { metadata: { uid: job.uid, ...metadata } },
+      `${doing} ${jobTitle(job)} in ${job.namespace}`,
+      manager,
+    );
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

@@ -36,16 +36,23 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
   const both = <T>(ours: Stated<T> | undefined, theirs: Stated<T> | undefined) => preferred(ours, theirs, note);
 
   const mode = both(read.ours('mode', oneOf(recoveryModes)), read.theirs('mode', theirMode));
-  const capacity = both(read.ours('capacity', oneOf(capacityChoices)), read.theirs('elastic', switchFor<CapacityChoice>('shrink')));
+  const capacity = both(
+    read.ours('capacity', oneOf(capacityChoices)),
+    read.theirs('elastic', switchFor<CapacityChoice>('shrink')),
+  );
   const level = both(read.ours('level', oneOf(restartLevels)), read.theirs('podLevel', switchFor<RestartLevel>('pod')));
   const retries = both(read.ours('retries', wholeNumber(0, 100)), read.theirs('retries', wholeNumber(0, 100)));
-  const least = both(read.ours('minReplicas', wholeNumber(1, 100_000)), read.theirs('minReplicas', wholeNumber(1, 100_000)));
+  const least = both(
+    read.ours('minReplicas', wholeNumber(1, 100_000)),
+    read.theirs('minReplicas', wholeNumber(1, 100_000)),
+  );
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
   const listed = read.ours('allowedSizes', sizes);
   // An unusable value about sizes was meant to exclude some: as it is unknown which, all smaller ones are excluded.
   const isUnclear =
-    read.isWrong(overrideAnnotations.allowedSizes) || (!least && [overrideAnnotations.minReplicas, referenceOverrides.minReplicas].some(read.isWrong));
+    read.isWrong(overrideAnnotations.allowedSizes) ||
+    (!least && [overrideAnnotations.minReplicas, referenceOverrides.minReplicas].some(read.isWrong));
   const allowedSizes = isUnclear ? [] : largeEnough(listed, least, note);
 
   const overrides = {
@@ -73,32 +80,50 @@ function readerOf({ annotations = {}, labels = {} }: V1ObjectMeta = {}, note: No
     return undefined;
   }
   return {
-    ours: <T>(name: keyof typeof overrideAnnotations, reading: Reading<T>) => read(overrideAnnotations[name], annotations[overrideAnnotations[name]], reading),
+    ours: <T>(name: keyof typeof overrideAnnotations, reading: Reading<T>) =>
+      read(overrideAnnotations[name], annotations[overrideAnnotations[name]], reading),
     theirs: <T>(name: keyof typeof referenceOverrides, reading: Reading<T>) =>
-      read(referenceOverrides[name], labels[referenceOverrides[name]] ?? annotations[referenceOverrides[name]], reading),
+      read(
+        referenceOverrides[name],
+        labels[referenceOverrides[name]] ?? annotations[referenceOverrides[name]],
+        reading,
+      ),
     isWrong: (key: string): boolean => wrong.has(key),
   };
 }
 
 /** Ours take precedence; a contradiction is noted. */
 function preferred<T>(ours: Stated<T> | undefined, theirs: Stated<T> | undefined, note: Note): Stated<T> | undefined {
-  if (ours && theirs && ours.means !== theirs.means) note(`${theirs.key} ${quoted(theirs.text)} contradicts ${ours.key} ${quoted(ours.text)}, which counts`);
+  if (ours && theirs && ours.means !== theirs.means)
+    note(`${theirs.key} ${quoted(theirs.text)} contradicts ${ours.key} ${quoted(ours.text)}, which counts`);
   return ours ?? theirs;
 }
 
 /** With mode force the trainer has no time to save. */
-function inTime<T>(checkpoint: Stated<T> | undefined, mode: Stated<unknown> | undefined, note: Note): Stated<T> | undefined {
+function inTime<T>(
+  checkpoint: Stated<T> | undefined,
+  mode: Stated<unknown> | undefined,
+  note: Note,
+): Stated<T> | undefined {
   if (checkpoint?.means !== 'on-termination' || mode?.means !== 'force') return checkpoint;
-  note(`${checkpoint.key} ${quoted(checkpoint.text)} contradicts ${mode.key} ${quoted(mode.text)}, which leaves no time to save`);
+  note(
+    `${checkpoint.key} ${quoted(checkpoint.text)} contradicts ${mode.key} ${quoted(mode.text)}, which leaves no time to save`,
+  );
   return undefined;
 }
 
 /** Empty where the two exclude each other: then only the present size is allowed. */
-function largeEnough(allowedSizes: Stated<readonly number[]> | undefined, least: Stated<number> | undefined, note: Note): readonly number[] | undefined {
+function largeEnough(
+  allowedSizes: Stated<readonly number[]> | undefined,
+  least: Stated<number> | undefined,
+  note: Note,
+): readonly number[] | undefined {
   if (!allowedSizes || !least) return allowedSizes?.means;
   const [small] = allowedSizes.means.filter((size) => size < least.means);
   if (small !== undefined)
-    note(`${allowedSizes.key} ${quoted(allowedSizes.text)} contradicts ${least.key} ${quoted(least.text)}, so smaller sizes are ignored`);
+    note(
+      `${allowedSizes.key} ${quoted(allowedSizes.text)} contradicts ${least.key} ${quoted(least.text)}, so smaller sizes are ignored`,
+    );
   return allowedSizes.means.filter((size) => size >= least.means);
 }
 
@@ -110,7 +135,9 @@ const oneOf =
   };
 
 const theirMode: Reading<(typeof recoveryModes)[number]> = (text) =>
-  text === 'external-grace' || text === 'external-force' ? { wrong: 'leaves stopping to another system, which is not supported' } : oneOf(recoveryModes)(text);
+  text === 'external-grace' || text === 'external-force'
+    ? { wrong: 'leaves stopping to another system, which is not supported' }
+    : oneOf(recoveryModes)(text);
 
 /** `off` requests nothing. */
 const switchFor =
@@ -128,7 +155,8 @@ const wholeNumber =
 /** `8,4,2`, in any order. */
 const sizes: Reading<readonly number[]> = (text) => {
   const parts = text.split(',').map((part) => part.trim());
-  if (parts.length > mostAllowedSizes || !parts.every((part) => /^[1-9]\d{0,5}$/.test(part))) return { wrong: 'is no list of numbers of pods, such as 8,4,2' };
+  if (parts.length > mostAllowedSizes || !parts.every((part) => /^[1-9]\d{0,5}$/.test(part)))
+    return { wrong: 'is no list of numbers of pods, such as 8,4,2' };
   return { means: [...new Set(parts.map(Number))].toSorted((a, b) => b - a) };
 };
 

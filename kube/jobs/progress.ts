@@ -12,10 +12,16 @@ export function progressOf(metadata: V1ObjectMeta | undefined): JobProgress | un
   const at = instant(given[annotations.progressAt]);
   if (step === undefined || at === undefined) return undefined;
   const checkpointStep = wholeNumber(given[annotations.checkpointStep]);
-  return { step, ...(checkpointStep !== undefined && checkpointStep <= step && { checkpointStep }), at, ...noteOf(given[annotations.training]) };
+  return {
+    step,
+    ...(checkpointStep !== undefined && checkpointStep <= step && { checkpointStep }),
+    at,
+    ...noteOf(given[annotations.training]),
+  };
 }
 
-const wholeNumber = (text: string | undefined): number | undefined => (text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
+const wholeNumber = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 
 /** Most characters of the note. */
 const noteLength = 500;
@@ -36,9 +42,11 @@ function paceOf({ msPerStep, stepsPerCheckpoint }: Readonly<Record<string, unkno
 
 const isUid = (value: unknown): value is string => typeof value === 'string' && /^[\w-]{1,64}$/.test(value);
 
-const isAmount = (value: unknown, most: number): value is number => typeof value === 'number' && value > 0 && value <= most;
+const isAmount = (value: unknown, most: number): value is number =>
+  typeof value === 'number' && value > 0 && value <= most;
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? { ...value } : {});
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
 
 function parsed(text: string): unknown {
   try {
@@ -53,4 +61,5 @@ export const trainingNote = ({ phase, pace, pod }: JobProgress): string | undefi
   phase || pace || pod !== undefined ? JSON.stringify({ phase, pace, pod }) : undefined;
 
 /** Checks the format, because `Date.parse` accepts almost anything. */
-const instant = (text: string | undefined): string | undefined => (text !== undefined && /^\d{4}-\d\d-\d\dT\d/.test(text) ? timeOf(text) : undefined);
+const instant = (text: string | undefined): string | undefined =>
+  text !== undefined && /^\d{4}-\d\d-\d\dT\d/.test(text) ? timeOf(text) : undefined;

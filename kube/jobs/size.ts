@@ -40,7 +40,11 @@ async function resize(kube: Kube, request: ResizeRequest): Promise<ResizeResult>
     if (plan.kind === 'refused') return plan;
     const { before, after, ignored, spec } = plan;
     const { uid, resourceVersion } = object.metadata ?? {};
-    const metadata = { uid, resourceVersion, ...(after < before && { annotations: { [annotations.podsBefore]: String(before) } }) };
+    const metadata = {
+      uid,
+      resourceVersion,
+      ...(after < before && { annotations: { [annotations.podsBefore]: String(before) } }),
+    };
     try {
       await patchObject(kube, jobPath(job), { metadata, spec }, `resize ${jobTitle(job)} in ${job.namespace}`);
       return { kind: 'resized', before, after, ...(ignored !== undefined && { ignored }) };
@@ -53,7 +57,11 @@ async function resize(kube: Kube, request: ResizeRequest): Promise<ResizeResult>
 /** Pods with a priority class that does not exist are never created. */
 async function whyClassless(kube: Kube, name: string): Promise<string | undefined> {
   try {
-    const found = await readObject(kube, objectPath('/apis/scheduling.k8s.io/v1/priorityclasses', name), `read the priority class ${name}`);
+    const found = await readObject(
+      kube,
+      objectPath('/apis/scheduling.k8s.io/v1/priorityclasses', name),
+      `read the priority class ${name}`,
+    );
     return found ? undefined : `there is no priority class ${name}`;
   } catch (error) {
     return lasting(error);
@@ -62,19 +70,35 @@ async function whyClassless(kube: Kube, name: string): Promise<string | undefine
 
 type ResizePlan =
   | ReturnType<typeof refused>
-  | { readonly kind: 'resize'; readonly before: number; readonly after: number; readonly ignored?: string; readonly spec: object };
+  | {
+      readonly kind: 'resize';
+      readonly before: number;
+      readonly after: number;
+      readonly ignored?: string;
+      readonly spec: object;
+    };
 
 /**
  * What to write; pure. `before` is the size that its owner gave it, however often it was shrunk. `classless`: why it gets no priority class.
  * The size matters more than the priority, so it is set even if the priority cannot be.
  */
-export function planOf(object: KubernetesObject, { job, incident, pods, priorityClass }: ResizeRequest, classless?: string): ResizePlan {
+export function planOf(
+  object: KubernetesObject,
+  { job, incident, pods, priorityClass }: ResizeRequest,
+  classless?: string,
+): ResizePlan {
   const { isSuspended, resizing, roles } = jobKinds[job.kind];
   const notes = object.metadata?.annotations ?? {};
-  if (!isSuspended(object) || !notes[annotations.suspendedBy]?.startsWith(`${incident}#`)) return refused('it is not suspended by this incident');
+  if (!isSuspended(object) || !notes[annotations.suspendedBy]?.startsWith(`${incident}#`))
+    return refused('it is not suspended by this incident');
   if (!resizing) return refused(`a ${job.kind} keeps its size and its pods`);
   const now = roles(object).reduce((sum, { replicas }) => sum + replicas, 0);
-  const ignored = priorityClass === undefined ? undefined : resizing.templates ? classless : `the pods of a ${job.kind} keep their priority`;
+  const ignored =
+    priorityClass === undefined
+      ? undefined
+      : resizing.templates
+        ? classless
+        : `the pods of a ${job.kind} keep their priority`;
   const priority = priorityClass !== undefined && ignored === undefined && { priorityClass };
   if (pods === undefined) {
     if (ignored !== undefined) return refused(ignored);
@@ -82,8 +106,15 @@ export function planOf(object: KubernetesObject, { job, incident, pods, priority
   }
   const sizes = resizing.sizes(object);
   if (!sizes) return refused('it cannot be resized');
-  if (pods < sizes.least || pods > sizes.now) return refused(`it has ${sizes.now} pods and can have ${sizes.least} to ${sizes.now}, not ${pods}`);
+  if (pods < sizes.least || pods > sizes.now)
+    return refused(`it has ${sizes.now} pods and can have ${sizes.least} to ${sizes.now}, not ${pods}`);
   const first = Number(notes[annotations.podsBefore]);
   const before = first > sizes.now ? first : sizes.now;
-  return { kind: 'resize', before, after: pods, ...(ignored !== undefined && { ignored }), spec: resizing.patch(object, { pods, ...priority }) };
+  return {
+    kind: 'resize',
+    before,
+    after: pods,
+    ...(ignored !== undefined && { ignored }),
+    spec: resizing.patch(object, { pods, ...priority }),
+  };
 }

@@ -32,7 +32,14 @@ export async function awaitJob<T>(
     changed.notify();
   };
   const path = namespacePath(entry, job.namespace);
-  const jobs = watchResource<KubernetesObject>({ kube, path, fieldSelector: `metadata.name=${job.name}`, signal, onEvent: () => changed.notify(), onState });
+  const jobs = watchResource<KubernetesObject>({
+    kube,
+    path,
+    fieldSelector: `metadata.name=${job.name}`,
+    signal,
+    onEvent: () => changed.notify(),
+    onState,
+  });
   try {
     const listed = notifyWhen(jobs.synced, changed);
     for (;;) {

@@ -39,7 +39,9 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
     systemUuid: status?.nodeInfo?.systemUUID ?? '',
     ready: readinessOf(node).ready,
     cordoned: node.spec?.unschedulable === true,
-    ...(found && { taint: { value: found.value ?? '', ours: incident !== undefined, ...(incident !== undefined && { incident }) } }),
+    ...(found && {
+      taint: { value: found.value ?? '', ours: incident !== undefined, ...(incident !== undefined && { incident }) },
+    }),
     ...(judged && { judged }),
   };
 }
@@ -57,7 +59,8 @@ export function readinessOf({ metadata, status }: V1Node): Readiness {
   return {
     ready: condition?.status === 'True',
     transition: timeOrEpoch(condition?.lastTransitionTime ?? metadata?.creationTimestamp),
-    because: [condition?.reason, condition?.message].filter(Boolean).join(': ') || 'its kubelet has never reported it ready',
+    because:
+      [condition?.reason, condition?.message].filter(Boolean).join(': ') || 'its kubelet has never reported it ready',
   };
 }
 
@@ -69,7 +72,8 @@ function parseJudged(text: string | undefined): KernelPosition | undefined {
 }
 
 /** The node; undefined when it is gone. */
-export const readNode = (kube: Kube, name: string): Promise<V1Node | undefined> => readObject<V1Node>(kube, path(name), `read node ${name}`);
+export const readNode = (kube: Kube, name: string): Promise<V1Node | undefined> =>
+  readObject<V1Node>(kube, path(name), `read node ${name}`);
 
 /** What to change; fields left out stay as they are. `taints` is the whole list. */
 export interface NodeEdit {
@@ -94,14 +98,25 @@ const tries = 10;
  * Reads, lets `edit` decide, and writes with the version that was read; repeats after a conflict. Returns the resulting node.
  * Throws `node.gone` when the node, or this UID of it, does not exist.
  */
-export async function editNode(kube: Kube, name: string, uid: string, edit: (node: V1Node) => NodeEdit | undefined): Promise<V1Node> {
+export async function editNode(
+  kube: Kube,
+  name: string,
+  uid: string,
+  edit: (node: V1Node) => NodeEdit | undefined,
+): Promise<V1Node> {
   for (let attempt = 1; ; attempt++) {
     const node = await readNode(kube, name);
-    if (node?.metadata?.uid !== uid) throw new KcoverError('node.gone', node ? `node ${name} was replaced` : `node ${name} is gone`);
+    if (node?.metadata?.uid !== uid)
+      throw new KcoverError('node.gone', node ? `node ${name} was replaced` : `node ${name} is gone`);
     const change = edit(node);
     if (!change) return node;
     try {
-      return await patchObject<V1Node>(kube, path(name), patchOf(change, uid, node.metadata.resourceVersion), `change node ${name}`);
+      return await patchObject<V1Node>(
+        kube,
+        path(name),
+        patchOf(change, uid, node.metadata.resourceVersion),
+        `change node ${name}`,
+      );
     } catch (error) {
       if (isNotFound(error)) throw new KcoverError('node.gone', `node ${name} is gone`);
       if (!isConflict(error) || attempt >= tries) throw error;
@@ -111,7 +126,10 @@ export async function editNode(kube: Kube, name: string, uid: string, edit: (nod
 }
 
 function patchOf(edit: NodeEdit, uid: string, resourceVersion: string | undefined): object {
-  const spec = { ...(edit.taints && { taints: edit.taints }), ...(edit.unschedulable !== undefined && { unschedulable: edit.unschedulable || null }) };
+  const spec = {
+    ...(edit.taints && { taints: edit.taints }),
+    ...(edit.unschedulable !== undefined && { unschedulable: edit.unschedulable || null }),
+  };
   return { metadata: { uid, resourceVersion, ...(edit.annotations && { annotations: edit.annotations }) }, spec };
 }
 
@@ -119,7 +137,8 @@ function patchOf(edit: NodeEdit, uid: string, resourceVersion: string | undefine
 export const isAccelerator = (resource: string): boolean => /^[^/]+\/(.*(gpu|npu)|ascend.*)$/i.test(resource);
 
 /** The accelerators among resources. */
-export const acceleratorsIn = (amounts: Amounts): Amounts => Object.fromEntries(Object.entries(amounts).filter(([name]) => isAccelerator(name)));
+export const acceleratorsIn = (amounts: Amounts): Amounts =>
+  Object.fromEntries(Object.entries(amounts).filter(([name]) => isAccelerator(name)));
 
 /** All accelerators of the node: a broken one disappears from `allocatable` first, but still counts. */
 export const acceleratorsOf = ({ status }: V1Node): Amounts => acceleratorsIn(amountsOf(status?.capacity));
@@ -135,7 +154,9 @@ const countedMs = 60_000;
 /** Counts the nodes with accelerators, at most once a minute. */
 export function acceleratorCounter(kube: Kube, now: () => number): () => Promise<number> {
   let last: { readonly at: number; readonly count: Promise<number> } | undefined;
-  const count = async () => (await listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'count the nodes with accelerators')).filter(hasAccelerators).length;
+  const count = async () =>
+    (await listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'count the nodes with accelerators')).filter(hasAccelerators)
+      .length;
   return () => {
     if (!last || now() - last.at > countedMs) {
       const fresh = { at: now(), count: count() };

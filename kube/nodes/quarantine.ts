@@ -18,7 +18,9 @@ const isCordoned = (node: V1Node): boolean => node.spec?.unschedulable === true;
 const cordonedByUs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineCordoned] === 'true';
 /** Removes the preflight annotation of an earlier quarantine. */
 const withoutPreflight = (node: V1Node): Record<string, null> =>
-  node.metadata?.annotations?.[annotations.quarantinePreflight] === undefined ? {} : { [annotations.quarantinePreflight]: null };
+  node.metadata?.annotations?.[annotations.quarantinePreflight] === undefined
+    ? {}
+    : { [annotations.quarantinePreflight]: null };
 const isOurs = (taint: QuarantineTaint) => (each: V1Taint) => each.key === taint.key && each.effect === taint.effect;
 
 /** Adds our taint to all others; undefined when there is nothing to write. A taint with our key but without our annotation belongs to somebody else. */
@@ -38,7 +40,9 @@ export function quarantineEdit(
     ...(cordons && { unschedulable: true }),
     annotations: {
       [annotations.quarantineIncident]: request.incident,
-      ...(request.preflight ? { [annotations.quarantinePreflight]: request.preflight.namespace } : withoutPreflight(node)),
+      ...(request.preflight
+        ? { [annotations.quarantinePreflight]: request.preflight.namespace }
+        : withoutPreflight(node)),
       [annotations.quarantineReason]: oneLine(request.because, 1000),
       ...(cordons && { [annotations.quarantineCordoned]: 'true' }),
     },
@@ -48,7 +52,10 @@ export function quarantineEdit(
 /** The quarantine as read from the node; undefined without the taint. */
 export function quarantineFound(node: V1Node, { taint }: QuarantineSettings): Omit<Quarantined, 'at'> | undefined {
   if (!quarantineTaint(node, taint)) return undefined;
-  return { taint: incidentOf(node) === undefined ? 'other' : 'ours', cordonedByUs: isCordoned(node) && cordonedByUs(node) };
+  return {
+    taint: incidentOf(node) === undefined ? 'other' : 'ours',
+    cordonedByUs: isCordoned(node) && cordonedByUs(node),
+  };
 }
 
 /** Removes the taint, cordon and annotations of this incident, and records the last kernel line taken into account. Changes of another incident stay. */
@@ -80,7 +87,8 @@ export function releaseEdit(
 }
 
 /** Whether anything that kcover set is on the node. */
-export const hasQuarantineAnnotations = ({ metadata }: V1Node): boolean => annotationsOfNodes.some((name) => metadata?.annotations?.[name] !== undefined);
+export const hasQuarantineAnnotations = ({ metadata }: V1Node): boolean =>
+  annotationsOfNodes.some((name) => metadata?.annotations?.[name] !== undefined);
 
 /** Removes everything that kcover set, of any incident: for an uninstall. A taint without our annotation stays. */
 export function clearEdit(node: V1Node, quarantine: QuarantineSettings): NodeEdit | undefined {

@@ -12,12 +12,22 @@ export interface StandbyRequest {
 }
 
 /** Pure. Nothing to write if this incident has already taken the node; one that was returned to standby since is left there. */
-export function standbyEdit(node: V1Node, { incident, standbyTaint, quarantine }: StandbyRequest): { readonly taken: boolean; readonly change?: NodeEdit } {
+export function standbyEdit(
+  node: V1Node,
+  { incident, standbyTaint, quarantine }: StandbyRequest,
+): { readonly taken: boolean; readonly change?: NodeEdit } {
   const taints = node.spec?.taints ?? [];
   const standsBy = taints.some(({ key }) => key === standbyTaint);
   const taker = recoveryWithoutUid(incident);
   const isOurs = node.metadata?.annotations?.[annotations.standbyNodeTaken] === taker;
   if (isOurs || !standsBy) return { taken: isOurs && !standsBy };
-  if (!readinessOf(node).ready || node.spec?.unschedulable || quarantineTaint(node, quarantine)) return { taken: false };
-  return { taken: true, change: { taints: taints.filter(({ key }) => key !== standbyTaint), annotations: { [annotations.standbyNodeTaken]: taker } } };
+  if (!readinessOf(node).ready || node.spec?.unschedulable || quarantineTaint(node, quarantine))
+    return { taken: false };
+  return {
+    taken: true,
+    change: {
+      taints: taints.filter(({ key }) => key !== standbyTaint),
+      annotations: { [annotations.standbyNodeTaken]: taker },
+    },
+  };
 }

@@ -19,13 +19,20 @@ export function podFailures(pod: V1Pod, { isRank }: Pick<JobKindEntry, 'isRank'>
   const failed = status?.phase === 'Failed';
   const deaths = [
     ...(status?.initContainerStatuses ?? [])
-      .filter((container) => isPreflight(pod, container.name) || (failed && !isSidecar(pod, container.name) && hasFailed(container)))
+      .filter(
+        (container) =>
+          isPreflight(pod, container.name) || (failed && !isSidecar(pod, container.name) && hasFailed(container)),
+      )
       .flatMap((container) => containerDeaths(pod, container, true)),
-    ...(status?.containerStatuses ?? []).filter(({ name }) => failed || isRank(pod, name)).flatMap((container) => containerDeaths(pod, container, false)),
+    ...(status?.containerStatuses ?? [])
+      .filter(({ name }) => failed || isRank(pod, name))
+      .flatMap((container) => containerDeaths(pod, container, false)),
   ];
   const others = [...disruption(pod), ...eviction(pod)];
   const faults = [...deaths, ...others];
-  const reported = status?.reason === undefined && (status?.initContainerStatuses ?? []).some((container) => endsOf(container).some(isReport(pod, container)));
+  const reported =
+    status?.reason === undefined &&
+    (status?.initContainerStatuses ?? []).some((container) => endsOf(container).some(isReport(pod, container)));
   const unexplained = status?.phase === 'Failed' && faults.length === 0 && !reported;
   return unique(unexplained ? [failedPhase(pod)] : faults);
 }
@@ -40,7 +47,9 @@ const killed: readonly number[] = [137, 143];
  */
 export const isUnexplained = ({ status }: V1Pod): boolean =>
   status?.phase === 'Running' &&
-  (status.containerStatuses ?? []).some(({ state }) => killed.includes(state?.terminated?.exitCode ?? 0) && state?.terminated?.reason === 'Error');
+  (status.containerStatuses ?? []).some(
+    ({ state }) => killed.includes(state?.terminated?.exitCode ?? 0) && state?.terminated?.reason === 'Error',
+  );
 
 const unique = (faults: readonly Fault[]): Fault[] => [...new Map(faults.map((fault) => [fault.id, fault])).values()];
 
@@ -78,7 +87,11 @@ const lastOwnCode = 125;
 const isReport =
   (pod: V1Pod, { name }: V1ContainerStatus) =>
   ({ exitCode, signal, reason = 'Error' }: V1ContainerStateTerminated): boolean =>
-    isPreflight(pod, name) && exitCode >= 1 && exitCode <= lastOwnCode && !signal && deathCode(reason, true) === 'pod/init-exit';
+    isPreflight(pod, name) &&
+    exitCode >= 1 &&
+    exitCode <= lastOwnCode &&
+    !signal &&
+    deathCode(reason, true) === 'pod/init-exit';
 
 function death(pod: V1Pod, container: V1ContainerStatus, end: V1ContainerStateTerminated, init: boolean): Fault {
   const reason = end.reason ?? 'Error';
@@ -105,7 +118,14 @@ function disruption(pod: V1Pod): Fault[] {
   if (!condition) return [];
   const reason = condition.reason ?? 'unknown';
   const message = `${pod.metadata?.name} is a target of disruption: ${reason}${condition.message ? `: ${condition.message}` : ''}`;
-  return [faultOf(pod, { id: `DisruptionTarget-${reason}`, code: 'pod/disruption', message, at: timeOf(condition.lastTransitionTime) })];
+  return [
+    faultOf(pod, {
+      id: `DisruptionTarget-${reason}`,
+      code: 'pod/disruption',
+      message,
+      at: timeOf(condition.lastTransitionTime),
+    }),
+  ];
 }
 
 function eviction(pod: V1Pod): Fault[] {
@@ -128,7 +148,10 @@ function lastChange(pod: V1Pod): string | undefined {
     .at(-1);
 }
 
-function faultOf(pod: V1Pod, { id, code, message, at }: { id: string; code: string; message: string; at: string | undefined }): Fault {
+function faultOf(
+  pod: V1Pod,
+  { id, code, message, at }: { id: string; code: string; message: string; at: string | undefined },
+): Fault {
   const uid = pod.metadata?.uid ?? '';
   const createdAt = timeOrEpoch(pod.metadata?.creationTimestamp);
   return {

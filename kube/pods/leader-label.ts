@@ -24,7 +24,12 @@ export function leaderLabels(kube: Kube, namespace: string, lease: string): Labe
 
   async function write(pod: string, value: string | null, doing: string): Promise<boolean> {
     try {
-      await patchObject<V1Pod>(kube, objectPath(pods, pod), { metadata: { labels: { [leaderLabel.key]: value } } }, `${doing} pod ${namespace}/${pod}`);
+      await patchObject<V1Pod>(
+        kube,
+        objectPath(pods, pod),
+        { metadata: { labels: { [leaderLabel.key]: value } } },
+        `${doing} pod ${namespace}/${pod}`,
+      );
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
@@ -34,7 +39,9 @@ export function leaderLabels(kube: Kube, namespace: string, lease: string): Labe
 
   return {
     labelled: async () =>
-      (await listObjects<V1Pod>(kube, pods, { labelSelector: selector }, 'list the pods with the leader label')).map(({ metadata }) => metadata?.name ?? ''),
+      (await listObjects<V1Pod>(kube, pods, { labelSelector: selector }, 'list the pods with the leader label')).map(
+        ({ metadata }) => metadata?.name ?? '',
+      ),
     label: (pod) => write(pod, lease, 'label'),
     clear: async (pod) => void (await write(pod, null, 'remove the leader label of')),
   };

@@ -23,15 +23,28 @@ export interface LogRequest {
 export async function readPodLog(kube: Kube, request: LogRequest): Promise<string | undefined> {
   const { namespace, pod, container, previous, lines, bytes, signal } = request;
   const doing = `read the log of ${container} in pod ${pod.name}`;
-  const query = { container, tailLines: String(lines), limitBytes: String(bytes), timestamps: 'true', ...(previous && { previous: 'true' }) };
+  const query = {
+    container,
+    tailLines: String(lines),
+    limitBytes: String(bytes),
+    timestamps: 'true',
+    ...(previous && { previous: 'true' }),
+  };
   try {
-    const response = await openRequest(kube, { method: 'GET', path: `${objectPath(podsPath(namespace), pod.name)}/log`, query, signal });
+    const response = await openRequest(kube, {
+      method: 'GET',
+      path: `${objectPath(podsPath(namespace), pod.name)}/log`,
+      query,
+      signal,
+    });
     const text = await response.text();
     if (response.ok) return text;
     if (isNoLog(response.status, text)) return undefined;
     const error = answerError(response.status, text, undefined, doing);
     // The API server itself has answered, so the kubelet is the one that did not.
-    throw error.code === 'kube.unreachable' ? new KcoverError(error.code, error.because, { what: 'no kubelet returned the logs' }) : error;
+    throw error.code === 'kube.unreachable'
+      ? new KcoverError(error.code, error.because, { what: 'no kubelet returned the logs' })
+      : error;
   } catch (error) {
     throw kubeError(error, doing);
   }
@@ -39,4 +52,6 @@ export async function readPodLog(kube: Kube, request: LogRequest): Promise<strin
 
 /** A waiting or never restarted container gives a bad request; a log that was cleaned up gives not found. */
 const isNoLog = (status: number, body: string): boolean =>
-  status === 404 || (status === 400 && /is waiting to start|is not valid for pod|previous terminated container|not found/.test(statusMessage(body)));
+  status === 404 ||
+  (status === 400 &&
+    /is waiting to start|is not valid for pod|previous terminated container|not found/.test(statusMessage(body)));

@@ -63,8 +63,15 @@ export async function podsOfJob(kube: Kube, job: JobRef): Promise<PodsOfJob> {
   const inOrder = (some: readonly V1Pod[]) => some.map(attemptPod).toSorted((a, b) => byRank(a.name, b.name));
   const present = pods.filter((pod) => !isTerminating(pod));
   const [oldestAt] = present.map(({ metadata }) => timeOrEpoch(metadata?.creationTimestamp)).toSorted();
-  const succeeded = present.filter(({ status }) => status?.phase === 'Succeeded').map((pod) => ({ name: pod.metadata?.name ?? '', ...roleOf(job, pod) }));
-  return { present: inOrder(present), terminating: inOrder(pods.filter(isTerminating)), ...(oldestAt !== undefined && { oldestAt }), succeeded };
+  const succeeded = present
+    .filter(({ status }) => status?.phase === 'Succeeded')
+    .map((pod) => ({ name: pod.metadata?.name ?? '', ...roleOf(job, pod) }));
+  return {
+    present: inOrder(present),
+    terminating: inOrder(pods.filter(isTerminating)),
+    ...(oldestAt !== undefined && { oldestAt }),
+    succeeded,
+  };
 }
 
 function roleOf({ kind }: JobRef, { metadata }: V1Pod): { readonly succeededAs?: PodRole } {
@@ -74,7 +81,12 @@ function roleOf({ kind }: JobRef, { metadata }: V1Pod): { readonly succeededAs?:
 
 /** Pods on the node that may still run there, and on request terminating ones. */
 export async function podsOnNode(kube: Kube, node: string, { terminating = false } = {}): Promise<V1Pod[]> {
-  const pods = await listObjects<V1Pod>(kube, '/api/v1/pods', { fieldSelector: `spec.nodeName=${objectName(node)}` }, `list the pods on node ${node}`);
+  const pods = await listObjects<V1Pod>(
+    kube,
+    '/api/v1/pods',
+    { fieldSelector: `spec.nodeName=${objectName(node)}` },
+    `list the pods on node ${node}`,
+  );
   return pods.filter((pod) => (terminating || !isTerminating(pod)) && pod.status?.phase !== 'Succeeded');
 }
 
@@ -82,13 +94,27 @@ export async function podsOnNode(kube: Kube, node: string, { terminating = false
  * Deletes this one UID with its own grace period, or at once with `force`, for when no kubelet will answer.
  * `gone`: it, or this UID of it, did not exist.
  */
-export async function deletePod(kube: Kube, namespace: string, pod: Pick<AttemptPod, 'name' | 'uid'>, { force = false } = {}): Promise<'deleted' | 'gone'> {
-  const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: pod.uid }, ...(force && { gracePeriodSeconds: 0 }) };
+export async function deletePod(
+  kube: Kube,
+  namespace: string,
+  pod: Pick<AttemptPod, 'name' | 'uid'>,
+  { force = false } = {},
+): Promise<'deleted' | 'gone'> {
+  const options = {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    preconditions: { uid: pod.uid },
+    ...(force && { gracePeriodSeconds: 0 }),
+  };
   const text = JSON.stringify(options);
   try {
     await askKube(
       kube,
-      { method: 'DELETE', path: objectPath(podsPath(namespace), pod.name), body: { contentType: 'application/json', text } },
+      {
+        method: 'DELETE',
+        path: objectPath(podsPath(namespace), pod.name),
+        body: { contentType: 'application/json', text },
+      },
       `delete pod ${pod.name} in ${namespace}`,
     );
     return 'deleted';

@@ -49,7 +49,8 @@ export const preflightSelector = `${labels.preflight}=true`;
 
 /** Whether the pod tests its node: it is labelled so, and has the container that does it. */
 export const isPreflightPod = ({ metadata, spec }: V1Pod): boolean =>
-  metadata?.labels?.[labels.preflight] === 'true' && (spec?.initContainers ?? []).some(({ name }) => name === preflightContainer);
+  metadata?.labels?.[labels.preflight] === 'true' &&
+  (spec?.initContainers ?? []).some(({ name }) => name === preflightContainer);
 
 /**
  * The pod for the collection of reports. `led`: whether its job has a master (`isMaster`); undefined while the job is not known.
@@ -84,12 +85,18 @@ export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightP
 }
 
 /** The workload of the pod; undefined when it does not test its node, or its workload has no ranks. */
-export const workloadOf = (pod: V1Pod): Workload | undefined => (isPreflightPod(pod) ? memberOf(pod)?.workload : undefined);
+export const workloadOf = (pod: V1Pod): Workload | undefined =>
+  isPreflightPod(pod) ? memberOf(pod)?.workload : undefined;
 
 /** Whether any pod of the workload is left. */
 export async function hasPreflightPods(kube: Kube, workload: Workload): Promise<boolean> {
   const { namespace, name, uid } = workload;
-  const pods = await listObjects<V1Pod>(kube, podsPath(namespace), { labelSelector: preflightSelector }, `list the preflight pods of ${name} in ${namespace}`);
+  const pods = await listObjects<V1Pod>(
+    kube,
+    podsPath(namespace),
+    { labelSelector: preflightSelector },
+    `list the preflight pods of ${name} in ${namespace}`,
+  );
   return pods.some((pod) => {
     const theirs = workloadOf(pod);
     return theirs?.uid === uid && theirs.name === name;

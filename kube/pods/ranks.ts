@@ -19,7 +19,8 @@ export interface WorkloadMember {
 }
 
 /** Whether a role of a Kubeflow job is rank 0 and moves its workers up by one. */
-export const isMaster = (role: string | undefined): boolean => role === 'master' || role === 'chief' || role === 'launcher';
+export const isMaster = (role: string | undefined): boolean =>
+  role === 'master' || role === 'chief' || role === 'launcher';
 
 /** The first workload kind that matches. A LeaderWorkerSet comes first, because its pods may have labels of others. Undefined where there are no ranks. */
 export function memberOf(pod: V1Pod): WorkloadMember | undefined {
@@ -30,21 +31,27 @@ export function memberOf(pod: V1Pod): WorkloadMember | undefined {
   const job = controllingJob(namespace, ownerReferences);
   const owner = controller?.uid;
   const member = (name: string, uid: string | undefined, place: PodPlace | undefined): WorkloadMember | undefined =>
-    !isObjectName(name) || !isObjectUid(uid) ? undefined : { workload: { namespace, name, uid, ...(job && { job }) }, place };
+    !isObjectName(name) || !isObjectUid(uid)
+      ? undefined
+      : { workload: { namespace, name, uid, ...(job && { job }) }, place };
 
   const set = worn[`${lws}/name`];
   if (set) {
     const group = worn[`${lws}/group-index`] ?? '';
-    return decimal(group) === undefined ? undefined : member(`${set}-${group}`, worn[`${lws}/group-key`] || owner, ranked(worn[`${lws}/worker-index`]));
+    return decimal(group) === undefined
+      ? undefined
+      : member(`${set}-${group}`, worn[`${lws}/group-key`] || owner, ranked(worn[`${lws}/worker-index`]));
   }
   const kubeflow = worn[`${training}/job-name`];
-  if (kubeflow) return member(kubeflow, owner, placeOf(worn[`${training}/replica-type`], worn[`${training}/replica-index`]));
+  if (kubeflow)
+    return member(kubeflow, owner, placeOf(worn[`${training}/replica-type`], worn[`${training}/replica-index`]));
   const batch = worn[`${batchLabel}/job-name`] ?? worn['job-name'];
   const index = `${batchLabel}/job-completion-index`;
   return batch ? member(batch, owner, ranked(noted[index] ?? worn[index])) : undefined;
 }
 
-const decimal = (text: string | undefined): number | undefined => (text !== undefined && /^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined);
+const decimal = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined;
 
 function ranked(text: string | undefined): PodPlace | undefined {
   const rank = decimal(text);

@@ -6,7 +6,9 @@ import type { Amounts } from '../../contract/recovery/placement.ts';
 type Quantities = Readonly<Record<string, string>>;
 
 /** The sum of the containers, or the init containers if that is more, plus the overhead of the runtime. Every pod counts as one of `pods`. */
-export function requestsOf(spec: Pick<V1PodSpec, 'containers' | 'initContainers' | 'overhead' | 'resources'> | undefined): Amounts {
+export function requestsOf(
+  spec: Pick<V1PodSpec, 'containers' | 'initContainers' | 'overhead' | 'resources'> | undefined,
+): Amounts {
   let beside: Amounts = {};
   let before: Amounts = {};
   for (const container of spec?.initContainers ?? []) {
@@ -22,7 +24,10 @@ export function requestsOf(spec: Pick<V1PodSpec, 'containers' | 'initContainers'
 const ofContainer = ({ resources }: V1Container): Amounts => amountsOf(withLimits(resources));
 
 /** A request defaults to its limit. */
-const withLimits = (resources: V1Container['resources']): Quantities => ({ ...resources?.limits, ...resources?.requests });
+const withLimits = (resources: V1Container['resources']): Quantities => ({
+  ...resources?.limits,
+  ...resources?.requests,
+});
 
 export const amountsOf = (quantities: Quantities | undefined): Amounts =>
   Object.fromEntries(Object.entries(quantities ?? {}).map(([name, quantity]) => [name, amountOf(name, quantity)]));
@@ -55,5 +60,7 @@ function amountOf(resource: string, quantity: string): number {
 }
 
 const names = (a: Amounts, b: Amounts): string[] => Object.keys({ ...a, ...b });
-const larger = (a: Amounts, b: Amounts): Amounts => Object.fromEntries(names(a, b).map((name) => [name, Math.max(a[name] ?? 0, b[name] ?? 0)]));
-export const added = (a: Amounts, b: Amounts): Amounts => Object.fromEntries(names(a, b).map((name) => [name, (a[name] ?? 0) + (b[name] ?? 0)]));
+const larger = (a: Amounts, b: Amounts): Amounts =>
+  Object.fromEntries(names(a, b).map((name) => [name, Math.max(a[name] ?? 0, b[name] ?? 0)]));
+export const added = (a: Amounts, b: Amounts): Amounts =>
+  Object.fromEntries(names(a, b).map((name) => [name, (a[name] ?? 0) + (b[name] ?? 0)]));

@@ -24,7 +24,12 @@ export function decideCapacity(request: CapacityRequest, settings: WorkerSetting
       return hold(short, 'free or add nodes (kcover node list), or allow another choice: recovery.capacity');
     case 'ask':
       if (approved) return { kind: 'go', because: `${short}; a person approved that the other pods stay pending` };
-      return { kind: 'ask', because: short, withinMs: settings.recovery.approval.within, otherwise: settings.recovery.approval.otherwise };
+      return {
+        kind: 'ask',
+        because: short,
+        withinMs: settings.recovery.approval.within,
+        otherwise: settings.recovery.approval.otherwise,
+      };
   }
 }
 
@@ -34,16 +39,26 @@ const hold = (because: string, advice: string): Decision => ({ kind: 'hold', bec
 function takeStandbyNodes({ facts, standbyTaken }: CapacityRequest, short: string): Decision {
   const advice = 'free or add nodes, or taint others as standby nodes';
   if (standbyTaken) return hold(`${short}, after standby nodes were taken`, advice);
-  if (facts.fitWithStandby < facts.needed) return hold(`${short}, and for ${facts.fitWithStandby} with standby nodes`, advice);
-  return { kind: 'standby', nodes: facts.standbyNodes, because: `${short}, and for all with standby nodes ${facts.standbyNodes.join(', ')}` };
+  if (facts.fitWithStandby < facts.needed)
+    return hold(`${short}, and for ${facts.fitWithStandby} with standby nodes`, advice);
+  return {
+    kind: 'standby',
+    nodes: facts.standbyNodes,
+    because: `${short}, and for all with standby nodes ${facts.standbyNodes.join(', ')}`,
+  };
 }
 
 /** The largest size that fits, among those that job, kind and operator allow. */
 function shrink({ facts, plan, by }: CapacityRequest, short: string): Decision {
-  if (by === 'pods') return hold(`${short}, and only the whole job can be shrunk`, 'free or add nodes, or allow another choice');
+  if (by === 'pods')
+    return hold(`${short}, and only the whole job can be shrunk`, 'free or add nodes, or allow another choice');
   if (by !== 'suspend')
-    return hold(`${short}, and only a job that is stopped by suspend can be shrunk`, 'set recovery.stop to suspend, or allow another choice');
-  if (!facts.sizes) return hold(`${short}, and this job cannot be shrunk`, 'free or add nodes, or allow another choice');
+    return hold(
+      `${short}, and only a job that is stopped by suspend can be shrunk`,
+      'set recovery.stop to suspend, or allow another choice',
+    );
+  if (!facts.sizes)
+    return hold(`${short}, and this job cannot be shrunk`, 'free or add nodes, or allow another choice');
   if (plan.allowedSizes?.length === 0) {
     const advice = 'free or add nodes, or correct kcover.io/shapes and kcover.io/min-replicas on the job';
     return hold(`${short}, and the sizes that the job sets allow no smaller one`, advice);
@@ -51,11 +66,18 @@ function shrink({ facts, plan, by }: CapacityRequest, short: string): Decision {
   const { now } = facts.sizes;
   const least = Math.max(plan.least, facts.sizes.least);
   const most = Math.min(facts.fit, now - 1);
-  const allowed = plan.allowedSizes ? plan.allowedSizes.filter((size) => size >= least && size <= most) : most >= least ? [most] : [];
+  const allowed = plan.allowedSizes
+    ? plan.allowedSizes.filter((size) => size >= least && size <= most)
+    : most >= least
+      ? [most]
+      : [];
   if (allowed.length > 0) {
     const pods = Math.max(...allowed);
     return { kind: 'shrink', pods, because: `${short}; it continues with ${pods} pods instead of ${now}` };
   }
   const allowedSizes = plan.allowedSizes ? `, in sizes of ${plan.allowedSizes.join(', ')}` : '';
-  return hold(`${short}, and it needs at least ${least}${allowedSizes}`, 'free or add nodes, or lower kcover.io/min-replicas on the job');
+  return hold(
+    `${short}, and it needs at least ${least}${allowedSizes}`,
+    'free or add nodes, or lower kcover.io/min-replicas on the job',
+  );
 }

@@ -26,9 +26,15 @@ export interface Placement extends Omit<CapacityFacts, 'sizes'> {
  * Places pods on nodes as the scheduler could, with the same filters: taints, cordons, readiness, labels and free resources.
  * Best fit, and deterministic. A standby node has a taint with the key `standbyTaint`; it is used after all others.
  */
-export function placePods(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], standbyTaint: string): Placement {
+export function placePods(
+  nodes: readonly NodeCapacity[],
+  shapes: readonly PodShape[],
+  standbyTaint: string,
+): Placement {
   const plain = fillBest(nodes, shapes, new Set());
-  const standbyByName = new Map(nodes.filter((node) => isStandby(node, standbyTaint)).map((node) => [node.name, withoutTaint(node, standbyTaint)]));
+  const standbyByName = new Map(
+    nodes.filter((node) => isStandby(node, standbyTaint)).map((node) => [node.name, withoutTaint(node, standbyTaint)]),
+  );
   const all =
     standbyByName.size === 0
       ? plain
@@ -48,16 +54,26 @@ export function placePods(nodes: readonly NodeCapacity[], shapes: readonly PodSh
 }
 
 const isStandby = ({ taints }: NodeCapacity, key: string): boolean => taints.some((taint) => taint.key === key);
-const withoutTaint = (node: NodeCapacity, key: string): NodeCapacity => ({ ...node, taints: node.taints.filter((taint) => taint.key !== key) });
+const withoutTaint = (node: NodeCapacity, key: string): NodeCapacity => ({
+  ...node,
+  taints: node.taints.filter((taint) => taint.key !== key),
+});
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 /**
  * Nodes that could take some of these pods if they were empty; the pods on other nodes need not be read. Standby nodes come last.
  */
-export function candidatesFor(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], standbyTaint: string): readonly NodeCapacity[] {
+export function candidatesFor(
+  nodes: readonly NodeCapacity[],
+  shapes: readonly PodShape[],
+  standbyTaint: string,
+): readonly NodeCapacity[] {
   const nothing: Load = { used: {}, labels: [] };
-  const takes = (node: NodeCapacity): boolean => shapes.some((shape) => whyNot(withoutTaint(node, standbyTaint), shape, nothing) === undefined);
-  return nodes.filter(takes).toSorted((one, other) => Number(isStandby(one, standbyTaint)) - Number(isStandby(other, standbyTaint)));
+  const takes = (node: NodeCapacity): boolean =>
+    shapes.some((shape) => whyNot(withoutTaint(node, standbyTaint), shape, nothing) === undefined);
+  return nodes
+    .filter(takes)
+    .toSorted((one, other) => Number(isStandby(one, standbyTaint)) - Number(isStandby(other, standbyTaint)));
 }
 
 /** Result of one placement. */
@@ -84,11 +100,14 @@ const presentLoad = ({ used, podLabels = [] }: NodeCapacity): Load => ({ used, l
  * pods that do not scale come first, because a smaller job needs them too.
  */
 function fillBest(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
-  const candidates = new Map(shapes.map((shape) => [shape, nodes.filter((node) => whyNot(node, shape, presentLoad(node)) === undefined).length]));
+  const candidates = new Map(
+    shapes.map((shape) => [shape, nodes.filter((node) => whyNot(node, shape, presentLoad(node)) === undefined).length]),
+  );
   const part = new Map(shapes.map((shape) => [shape, largestPart(nodes, shape)]));
   const of = (counts: ReadonlyMap<PodShape, number>, shape: PodShape): number => counts.get(shape) ?? 0;
   const fixedFirst = (a: PodShape, b: PodShape): number => Number(b.fixed) - Number(a.fixed);
-  const hardestFirst = (a: PodShape, b: PodShape): number => of(candidates, a) - of(candidates, b) || of(part, b) - of(part, a);
+  const hardestFirst = (a: PodShape, b: PodShape): number =>
+    of(candidates, a) - of(candidates, b) || of(part, b) - of(part, a);
   const hardest = fill(
     nodes,
     shapes.toSorted((a, b) => hardestFirst(a, b) || fixedFirst(a, b)),
@@ -106,7 +125,9 @@ function fillBest(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], l
 
 /** The largest share of the largest node that a pod requests, over all resources; 0 to 1, more where no node has enough. */
 function largestPart(nodes: readonly NodeCapacity[], { requests }: PodShape): number {
-  const parts = Object.entries(requests).map(([name, amount]) => amount / nodes.reduce((most, { allocatable }) => Math.max(most, allocatable[name] ?? 0), 1));
+  const parts = Object.entries(requests).map(
+    ([name, amount]) => amount / nodes.reduce((most, { allocatable }) => Math.max(most, allocatable[name] ?? 0), 1),
+  );
   return Math.max(0, ...parts);
 }
 
@@ -144,7 +165,9 @@ function place(nodes: readonly NodeCapacity[], shape: PodShape, { loadOf, last, 
   const candidates = nodes.flatMap((node) => {
     const load = loadOf(node);
     if (whyNot(node, shape, load) !== undefined) return [];
-    return [{ node, slots: slotsFor(node, shape, load), idle: idleBeside(node, shape, load), last: last.has(node.name) }];
+    return [
+      { node, slots: slotsFor(node, shape, load), idle: idleBeside(node, shape, load), last: last.has(node.name) },
+    ];
   });
   candidates.sort((a, b) =>
     a.last === b.last
@@ -161,17 +184,27 @@ function place(nodes: readonly NodeCapacity[], shape: PodShape, { loadOf, last, 
   return shape.count - left;
 }
 
-const free = (node: NodeCapacity, load: Load, resource: string): number => (node.allocatable[resource] ?? 0) - (load.used[resource] ?? 0);
+const free = (node: NodeCapacity, load: Load, resource: string): number =>
+  (node.allocatable[resource] ?? 0) - (load.used[resource] ?? 0);
 
 /** How many more pods of the shape the node takes. */
 function slotsFor(node: NodeCapacity, { requests, apart, labels }: PodShape, load: Load): number {
   const most = apart.some((selector) => fits(selector, labels)) ? 1 : Infinity;
-  return Math.min(most, ...Object.entries(requests).map(([name, amount]) => (amount > 0 ? Math.floor(free(node, load, name) / amount) : Infinity)));
+  return Math.min(
+    most,
+    ...Object.entries(requests).map(([name, amount]) =>
+      amount > 0 ? Math.floor(free(node, load, name) / amount) : Infinity,
+    ),
+  );
 }
 
 /** Accelerators and other extended resources that the pods do not request: their names have a domain. */
 const idleBeside = (node: NodeCapacity, { requests }: PodShape, load: Load): number =>
-  sum(Object.keys(node.allocatable).map((name) => (name.includes('/') && !requests[name] ? Math.max(0, free(node, load, name)) : 0)));
+  sum(
+    Object.keys(node.allocatable).map((name) =>
+      name.includes('/') && !requests[name] ? Math.max(0, free(node, load, name)) : 0,
+    ),
+  );
 
 /** Why the node takes no pod of the shape; undefined when it takes one. */
 function whyNot(node: NodeCapacity, shape: PodShape, load: Load): string | undefined {
@@ -182,7 +215,8 @@ function whyNot(node: NodeCapacity, shape: PodShape, load: Load): string | undef
   if (shape.nodes.length > 0 && !shape.nodes.some((term) => fits(term, node.labels))) return 'labels do not match';
   const short = Object.entries(shape.requests).find(([name, amount]) => amount > 0 && amount > free(node, load, name));
   if (short) return shortage(node, short, load);
-  if (load.labels.some((labels) => shape.apart.some((selector) => fits(selector, labels)))) return 'anti-affinity to a pod there';
+  if (load.labels.some((labels) => shape.apart.some((selector) => fits(selector, labels))))
+    return 'anti-affinity to a pod there';
   return undefined;
 }
 
@@ -198,7 +232,8 @@ const isTolerated = (taint: PlacementTaint, tolerations: readonly PlacementToler
     return key === taint.key && (value ?? '') === (taint.value ?? '');
   });
 
-const fits = (requirements: readonly Requirement[], labels: Labels): boolean => requirements.every((one) => fitsOne(one, labels[one.key]));
+const fits = (requirements: readonly Requirement[], labels: Labels): boolean =>
+  requirements.every((one) => fitsOne(one, labels[one.key]));
 
 function fitsOne({ operator, values = [] }: Requirement, value: string | undefined): boolean {
   switch (operator) {
@@ -224,7 +259,9 @@ function shortage(node: NodeCapacity, [resource, amount]: readonly [string, numb
   const whole = node.allocatable[resource] ?? 0;
   if (whole === 0) return `no ${resource}`;
   if (!resource.includes('/')) return resource === 'pods' ? 'no free pod slot' : `too little ${resource}`;
-  return whole < amount ? `only ${whole} ${resource}` : `${Math.max(0, free(node, load, resource))} of ${whole} ${resource} free`;
+  return whole < amount
+    ? `only ${whole} ${resource}`
+    : `${Math.max(0, free(node, load, resource))} of ${whole} ${resource} free`;
 }
 
 const mostReasons = 5;

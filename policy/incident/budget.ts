@@ -24,7 +24,13 @@ export type BudgetAnswer =
   | { readonly kind: 'exhausted'; readonly until: number; readonly because: string };
 
 /** Allowed recoveries of each budget category in the window. */
-export const categoryLimits = ({ hardware, platform, user, unknown, recoveries }: Budget): Readonly<Record<Blame, number>> => ({
+export const categoryLimits = ({
+  hardware,
+  platform,
+  user,
+  unknown,
+  recoveries,
+}: Budget): Readonly<Record<Blame, number>> => ({
   hardware,
   platform,
   user: user ?? recoveries,
@@ -38,7 +44,9 @@ export const categoryLimits = ({ hardware, platform, user, unknown, recoveries }
  */
 export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
   const { usage, blame, now } = facts;
-  const recent = usage.filter((one) => one.asked === undefined && one.startedAt > now - budget.window).toSorted((a, b) => a.startedAt - b.startedAt);
+  const recent = usage
+    .filter((one) => one.asked === undefined && one.startedAt > now - budget.window)
+    .toSorted((a, b) => a.startedAt - b.startedAt);
   const unblamed = recent.filter((one) => one.blame === undefined);
   const counted = recent.filter((one) => one.blame === undefined || one.blame === blame);
   return (
@@ -49,7 +57,12 @@ export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
   );
 }
 
-const words = { hardware: 'hardware', platform: 'the platform', user: 'user code', unknown: 'unknown causes' } as const satisfies Record<Blame, string>;
+const words = {
+  hardware: 'hardware',
+  platform: 'the platform',
+  user: 'user code',
+  unknown: 'unknown causes',
+} as const satisfies Record<Blame, string>;
 
 function overdrawn(
   counted: readonly BudgetEntry[],
@@ -62,13 +75,21 @@ function overdrawn(
   const expiring = limit === 0 ? undefined : counted.at(-limit);
   if (expiring === undefined && limit > 0) return undefined;
   const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${limit} are allowed for ${whom}; ${describeUsage(recent, budget)}`;
-  return { kind: 'exhausted', until: expiring ? expiring.startedAt + budget.window : Math.ceil((now + 1) / budget.window) * budget.window, because };
+  return {
+    kind: 'exhausted',
+    until: expiring ? expiring.startedAt + budget.window : Math.ceil((now + 1) / budget.window) * budget.window,
+    because,
+  };
 }
 
 /** Whether the label may request one more recovery. Recoveries without a recorded cause count here too. */
 export function judgeLabel({ usage, now }: Pick<BudgetFacts, 'usage' | 'now'>, budget: Budget): BudgetAnswer {
   const counted = usage
-    .filter((one) => one.startedAt > now - budget.window && (one.byLabel === true || (one.asked === undefined && one.blame === undefined)))
+    .filter(
+      (one) =>
+        one.startedAt > now - budget.window &&
+        (one.byLabel === true || (one.asked === undefined && one.blame === undefined)),
+    )
     .toSorted((a, b) => a.startedAt - b.startedAt);
   const expiring = counted.at(-budget.label);
   if (expiring === undefined) return { kind: 'free' };
@@ -82,7 +103,11 @@ function backOff(counted: readonly BudgetEntry[], now: number, budget: Budget): 
   const pause = Math.min(budget.backoff.first * 2 ** (counted.length - 1), budget.backoff.most);
   const until = (last.endedAt ?? last.startedAt) + pause;
   if (until <= now) return { kind: 'free' };
-  return { kind: 'back-off', until, because: `recovery ${counted.length} within ${formatDuration(budget.window)}: the next waits ${formatDuration(pause)}` };
+  return {
+    kind: 'back-off',
+    until,
+    because: `recovery ${counted.length} within ${formatDuration(budget.window)}: the next waits ${formatDuration(pause)}`,
+  };
 }
 
 /** A crash loop does not resolve itself: after this time its refusal is reported again. */
@@ -90,13 +115,20 @@ const remindMs = 24 * 3_600_000;
 /** Older crashes are not part of a crash loop, ms. */
 const rowMs = 7 * remindMs;
 
-function crashLoop({ usage, blame, progress, now }: BudgetFacts, recent: readonly BudgetEntry[], budget: Budget): BudgetAnswer | undefined {
+function crashLoop(
+  { usage, blame, progress, now }: BudgetFacts,
+  recent: readonly BudgetEntry[],
+  budget: Budget,
+): BudgetAnswer | undefined {
   if (blame !== 'user' || progress === undefined) return undefined;
   const row = crashesInARow(usage, progress, now);
   const [last] = row;
   if (last === undefined || row.length < budget.crashLoop) return undefined;
   const until = last.startedAt + remindMs * (Math.floor((now - last.startedAt) / remindMs) + 1);
-  const stands = progress.checkpointStep === undefined ? `no step beyond ${progress.step}` : `no checkpoint beyond step ${progress.checkpointStep}`;
+  const stands =
+    progress.checkpointStep === undefined
+      ? `no step beyond ${progress.step}`
+      : `no checkpoint beyond step ${progress.checkpointStep}`;
   const because = `crash loop: ${recoveries(row.length)} in a row for user code and ${stands}; ${budget.crashLoop} are allowed, then a person must decide; ${describeUsage(recent, budget)}`;
   return { kind: 'exhausted', until, because };
 }
@@ -104,13 +136,16 @@ function crashLoop({ usage, blame, progress, now }: BudgetFacts, recent: readonl
 /** Recoveries of user code since training last advanced, or since a person requested one; newest first. Recoveries with another blame in between are skipped. */
 function crashesInARow(usage: readonly BudgetEntry[], progress: JobProgress, now: number): BudgetEntry[] {
   const newestFirst = usage.filter((one) => one.startedAt > now - rowMs).toSorted((a, b) => b.startedAt - a.startedAt);
-  const broken = newestFirst.findIndex((one) => one.asked !== undefined || (one.blame === 'user' && hasAdvanced(one, progress)));
+  const broken = newestFirst.findIndex(
+    (one) => one.asked !== undefined || (one.blame === 'user' && hasAdvanced(one, progress)),
+  );
   return newestFirst.slice(0, broken === -1 ? undefined : broken).filter((one) => one.blame === 'user');
 }
 
 /** Whether training has advanced since the recovery began: by its checkpoints, else by its steps. Where these cannot be compared, it counts as advanced. */
 function hasAdvanced(then: BudgetEntry, now: JobProgress): boolean {
-  if (then.checkpointStep !== undefined && now.checkpointStep !== undefined) return now.checkpointStep > then.checkpointStep;
+  if (then.checkpointStep !== undefined && now.checkpointStep !== undefined)
+    return now.checkpointStep > then.checkpointStep;
   if (then.checkpointStep !== undefined || now.checkpointStep !== undefined || then.step === undefined) return true;
   return now.step > then.step;
 }
@@ -118,8 +153,14 @@ function hasAdvanced(then: BudgetEntry, now: JobProgress): boolean {
 /** `hardware 1 of 20, user 5 of 5`, without unused categories. */
 function describeUsage(recent: readonly BudgetEntry[], budget: Budget): string {
   const limits = categoryLimits(budget);
-  const parts = blames.map((blame) => ({ name: `${blame} %s of ${limits[blame]}`, count: recent.filter((one) => one.blame === blame).length }));
-  const all = [...parts, { name: `%s of unknown cause`, count: recent.filter((one) => one.blame === undefined).length }];
+  const parts = blames.map((blame) => ({
+    name: `${blame} %s of ${limits[blame]}`,
+    count: recent.filter((one) => one.blame === blame).length,
+  }));
+  const all = [
+    ...parts,
+    { name: `%s of unknown cause`, count: recent.filter((one) => one.blame === undefined).length },
+  ];
   const said = all.filter(({ count }) => count > 0).map(({ name, count }) => name.replace('%s', String(count)));
   return `used: ${said.join(', ') || 'nothing in the window'}`;
 }

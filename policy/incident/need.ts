@@ -29,12 +29,14 @@ export function whyNotNeeded(facts: RecoveryFacts, recoversHangs: boolean): stri
 function whyOver(fault: Fault, { attempt }: RecoveryFacts): string | undefined {
   if (fault.quarantine?.state === 'released') return `${fault.node ?? 'its node'} was released`;
   if (fault.code === trainingHangs && hasMovedOn(fault, attempt.job)) return 'training continues';
-  if (fault.pod && hasMovedOn(fault, attempt.job, movedOnMs)) return `training has moved on since ${fault.pod.name} failed`;
+  if (fault.pod && hasMovedOn(fault, attempt.job, movedOnMs))
+    return `training has moved on since ${fault.pod.name} failed`;
   return undefined;
 }
 
 /** Its trainer has reported a step since. */
-const hasMovedOn = ({ seenAt }: Fault, job: JobView | undefined, byMs = 0): boolean => Date.parse(job?.progress?.at ?? '') > Date.parse(seenAt) + byMs;
+const hasMovedOn = ({ seenAt }: Fault, job: JobView | undefined, byMs = 0): boolean =>
+  Date.parse(job?.progress?.at ?? '') > Date.parse(seenAt) + byMs;
 
 /**
  * A node fault affects a job that has a pod there; a pod failure affects the attempt that the pod belonged to.
@@ -44,7 +46,8 @@ function whyUntouched(fault: Fault, facts: RecoveryFacts, recoversHangs: boolean
   const { pods, terminating = [], nodes } = facts.attempt;
   if (fault.pod) return isOfAttempt(fault.pod, fault.seenAt, facts) ? undefined : whyReplaced(fault.pod.name, pods);
   if (fault.code === trainingHangs) return recoversHangs ? undefined : 'training hangs, which an Event has reported';
-  const isOn = (some: readonly AttemptPod[]): boolean => fault.node !== undefined && some.some(({ node }) => node === fault.node);
+  const isOn = (some: readonly AttemptPod[]): boolean =>
+    fault.node !== undefined && some.some(({ node }) => node === fault.node);
   const isLost = fault.code === nodeNotReady;
   if (isLost && isOn(terminating)) return undefined;
   if (isLost && nodes.some(({ name, ready }) => name === fault.node && ready)) return `${fault.node} is ready again`;
@@ -68,4 +71,6 @@ function isOfAttempt(pod: NonNullable<Fault['pod']>, seenAt: string, { attempt, 
 }
 
 const whyReplaced = (failed: string, pods: readonly AttemptPod[]): string =>
-  pods.length === 0 ? `no pod is left of those that ran beside ${failed}` : `all pods of the job were created after ${failed} failed`;
+  pods.length === 0
+    ? `no pod is left of those that ran beside ${failed}`
+    : `all pods of the job were created after ${failed} failed`;

@@ -20,7 +20,11 @@ export interface PodOwner extends Pick<JobView, 'optedIn' | 'optedInAt' | 'finis
 }
 
 /** New failures of all pods of one job. `reported` holds the ids that were reported before. */
-export function failuresToReport(job: PodOwner | undefined, pods: readonly WatchedPod[], reported: ReadonlySet<string>): readonly Fault[] {
+export function failuresToReport(
+  job: PodOwner | undefined,
+  pods: readonly WatchedPod[],
+  reported: ReadonlySet<string>,
+): readonly Fault[] {
   if (!job || whyNotReported(job, pods) !== undefined) return [];
   const since = Date.parse(job.optedInAt);
   return pods.flatMap((pod) => pod.failures).filter((fault) => !reported.has(fault.id) && !endedBefore(fault, since));
@@ -37,8 +41,13 @@ export function whyNotReported(job: PodOwner, pods: readonly WatchedPod[]): stri
 }
 
 /** Whether the success of this pod completes its job. Without an index, any pod of the role does. */
-export const decides = ({ succeedsWith }: Pick<PodOwner, 'succeedsWith'>, { succeededAs }: Pick<WatchedPod, 'succeededAs'>): boolean =>
-  succeedsWith !== undefined && succeededAs?.role === succeedsWith.role && (succeedsWith.index === undefined || succeededAs.index === succeedsWith.index);
+export const decides = (
+  { succeedsWith }: Pick<PodOwner, 'succeedsWith'>,
+  { succeededAs }: Pick<WatchedPod, 'succeededAs'>,
+): boolean =>
+  succeedsWith !== undefined &&
+  succeededAs?.role === succeedsWith.role &&
+  (succeedsWith.index === undefined || succeededAs.index === succeedsWith.index);
 
 /** A failure before the opt-in is history. Both times are whole seconds, so the same second counts. */
 const endedBefore = (fault: Fault, since: number): boolean => Date.parse(fault.seenAt) < since;

@@ -19,7 +19,9 @@ export interface AssessedSeverity {
 export function severityOf(faults: readonly Fault[], attempt: Pick<AttemptFacts, 'nodes' | 'pods'>): AssessedSeverity {
   if (attempt.pods.length === 0) return { severity: 'dead', because: 'no pod of the job is left' };
   const judged = faults.flatMap((fault) => judge(fault, attempt) ?? []);
-  const worst = severities.map((severity) => judged.find((one) => one.severity === severity)).find((one) => one !== undefined);
+  const worst = severities
+    .map((severity) => judged.find((one) => one.severity === severity))
+    .find((one) => one !== undefined);
   return worst ?? { severity: 'dead', because: 'a person requested it, and nothing else is known' };
 }
 
@@ -27,14 +29,21 @@ export function severityOf(faults: readonly Fault[], attempt: Pick<AttemptFacts,
 function judge(fault: Fault, { nodes, pods }: Pick<AttemptFacts, 'nodes' | 'pods'>): AssessedSeverity | undefined {
   const { about } = traitsOf(fault.source);
   const where = fault.node === undefined ? '' : ` on ${fault.node}`;
-  const says = (severity: Severity, why: string): AssessedSeverity => ({ severity, because: `${fault.code}${where}: ${why}` });
+  const says = (severity: Severity, why: string): AssessedSeverity => ({
+    severity,
+    because: `${fault.code}${where}: ${why}`,
+  });
   if (about === 'pod') return says('dead', 'the others wait for a pod that failed');
   if (fault.code === trainingHangs) return says('dead', 'training hangs');
   // A request of a person says nothing about it.
   if (about === 'job') return undefined;
   const node = nodes.find(({ name }) => name === fault.node);
-  if (node?.ready === false && pods.some((pod) => pod.node === node.name)) return says('dead', `${node.name} is not ready`);
-  if (fault.code === nodeNotReady) return node?.ready === true ? says('degrading', `${node.name} is ready again`) : says('dead', 'its kubelet does not answer');
+  if (node?.ready === false && pods.some((pod) => pod.node === node.name))
+    return says('dead', `${node.name} is not ready`);
+  if (fault.code === nodeNotReady)
+    return node?.ready === true
+      ? says('degrading', `${node.name} is ready again`)
+      : says('dead', 'its kubelet does not answer');
   if (fault.code === preflightFaults.slow) return says('slow', 'every step waits for the slowest node');
   const end = endOfProcess(fault);
   return end === undefined ? says('degrading', 'training may continue for a while') : says('dead', end);

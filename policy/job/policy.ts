@@ -1,4 +1,11 @@
-import type { CapacityChoice, CheckpointStrategy, HangResponse, JobOverrides, RecoveryMode, RestartLevel } from '../../contract/job/job-overrides.ts';
+import type {
+  CapacityChoice,
+  CheckpointStrategy,
+  HangResponse,
+  JobOverrides,
+  RecoveryMode,
+  RestartLevel,
+} from '../../contract/job/job-overrides.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 
 type Recovery = WorkerSettings['recovery'];
@@ -32,13 +39,16 @@ export function jobPolicy(overrides: Partial<JobOverrides> | undefined, settings
 
   const mode = choose<RecoveryMode>('mode', overrides?.mode, jobMay.mode, settings.mode);
   const checkpoint = choose('checkpoint', overrides?.checkpoint, jobMay.checkpoint, settings.checkpoint.strategy);
-  const shrinksNothing = overrides?.capacity === 'shrink' && overrides.minReplicas === undefined && overrides.allowedSizes === undefined;
-  if (shrinksNothing) ignored.push('capacity shrink says not how small the job may become: min-replicas or shapes is needed');
+  const shrinksNothing =
+    overrides?.capacity === 'shrink' && overrides.minReplicas === undefined && overrides.allowedSizes === undefined;
+  if (shrinksNothing)
+    ignored.push('capacity shrink says not how small the job may become: min-replicas or shapes is needed');
   const capacity = shrinksNothing ? undefined : overrides?.capacity;
   const retries = overrides?.retries === undefined ? undefined : Math.min(overrides.retries, jobMay.retries);
   if (retries !== undefined && retries !== overrides?.retries)
     ignored.push(`retries ${overrides?.retries} is above the operator's ${jobMay.retries}, which holds`);
-  if (mode === 'force' && overrides?.checkpoint === 'on-termination') ignored.push('checkpoint on-termination: mode force leaves no time to save anything');
+  if (mode === 'force' && overrides?.checkpoint === 'on-termination')
+    ignored.push('checkpoint on-termination: mode force leaves no time to save anything');
   return {
     mode,
     checkpoint: mode === 'force' && checkpoint === 'on-termination' ? 'none' : checkpoint,

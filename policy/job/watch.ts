@@ -48,7 +48,10 @@ function recoveryLabel(before: WatchedJob | undefined, now: WatchedJob | undefin
 }
 
 /** Running job workflows whose job is no longer supervised, each with the signal to send. `ids` are `job/<namespace>/<name>/<uid>`. */
-export function findStrays(ids: readonly string[], jobs: readonly WatchedJob[]): readonly { readonly workflowId: string; readonly observed: JobObserved }[] {
+export function findStrays(
+  ids: readonly string[],
+  jobs: readonly WatchedJob[],
+): readonly { readonly workflowId: string; readonly observed: JobObserved }[] {
   const byUid = new Map(jobs.map((job) => [job.ref.uid, job]));
   return ids.flatMap((workflowId) => {
     const job = byUid.get(workflowId.split('/')[3] ?? '');

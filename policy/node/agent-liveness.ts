@@ -18,7 +18,8 @@ export const silentNodes = ({ nodes, lastSeenAt, ledSince, graceMs }: AgentLiven
 
 /** Why a node cannot be observed; undefined while its agent reports, and where no agent is expected. */
 export function whyUnobservable(node: string, liveness: AgentLiveness, now: number): string | undefined {
-  if (!silentNodes({ ...liveness, nodes: liveness.nodes.filter((one) => one === node) }, now).includes(node)) return undefined;
+  if (!silentNodes({ ...liveness, nodes: liveness.nodes.filter((one) => one === node) }, now).includes(node))
+    return undefined;
   const at = liveness.lastSeenAt(node);
   return `the agent of ${node} ${at === undefined ? 'has never reported' : `last reported ${formatDuration(now - at)} ago`}`;
 }

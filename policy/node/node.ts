@@ -15,22 +15,41 @@ const strength = { record: 0, warn: 1, restart: 2, quarantine: 3 } as const sati
 export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<NodeDecision> {
   const times = { quietMs: settings.quarantine.quiet, askAgainMs: settings.quarantine.askAgain };
   if (facts.askedBy) {
-    return { kind: 'quarantine', reason: 'operator', faults: facts.faults, because: `${facts.askedBy.by} asked: ${facts.askedBy.reason}`, ...times };
+    return {
+      kind: 'quarantine',
+      reason: 'operator',
+      faults: facts.faults,
+      because: `${facts.askedBy.by} asked: ${facts.askedBy.reason}`,
+      ...times,
+    };
   }
-  const counted = facts.faults.filter((fault) => !wasJudged(fault, facts.judged) && !wasJudged(fault, facts.node?.judged));
+  const counted = facts.faults.filter(
+    (fault) => !wasJudged(fault, facts.judged) && !wasJudged(fault, facts.node?.judged),
+  );
   const worst = strongest(counted, settings);
-  if (worst === undefined) return { kind: 'record', faults: [], because: 'every line was taken into account before', ...times };
+  if (worst === undefined)
+    return { kind: 'record', faults: [], because: 'every line was taken into account before', ...times };
 
   const { fault, response } = worst;
   const because = faultSentence(fault);
   if (response === 'quarantine') {
     const kind = settings.mode === 'act' ? 'quarantine' : 'observe';
     const preflight = preflightAlone(counted.filter((each) => responseTo(each, settings) === 'quarantine'));
-    return { kind, reason: taintValue(fault.code), faults: counted, because, ...(preflight && { preflight }), ...times };
+    return {
+      kind,
+      reason: taintValue(fault.code),
+      faults: counted,
+      because,
+      ...(preflight && { preflight }),
+      ...times,
+    };
   }
   if (response === 'restart') return { kind: 'restart', faults: counted, because, ...times };
   if (response === 'warn') {
-    const why = fault.standing === 'retired' ? 'current hardware no longer emits this code' : 'no rule acts on this code by itself';
+    const why =
+      fault.standing === 'retired'
+        ? 'current hardware no longer emits this code'
+        : 'no rule acts on this code by itself';
     return {
       kind: 'warn',
       faults: counted,
@@ -49,7 +68,10 @@ function preflightAlone(convicting: readonly Fault[]): PreflightScope | undefine
 }
 
 /** The configured response to one fault: by its code, else by its standing, else by its action. */
-export function responseTo(fault: Fault, { faults, preflight }: Pick<WorkerSettings, 'faults' | 'preflight'>): Response {
+export function responseTo(
+  fault: Fault,
+  { faults, preflight }: Pick<WorkerSettings, 'faults' | 'preflight'>,
+): Response {
   const own = faults.codes[fault.code];
   if (own !== undefined) return own;
   const ofCode = responsesByCode(faults, preflight)[fault.code];
@@ -72,10 +94,18 @@ const responsesByCode = (
 
 /** True when the line is at or before the last one that was taken into account in the same boot. */
 export function wasJudged(fault: Fault, last: KernelPosition | undefined): boolean {
-  return fault.kernel !== undefined && last !== undefined && fault.kernel.bootId === last.bootId && fault.kernel.sequence <= last.sequence;
+  return (
+    fault.kernel !== undefined &&
+    last !== undefined &&
+    fault.kernel.bootId === last.bootId &&
+    fault.kernel.sequence <= last.sequence
+  );
 }
 
-function strongest(faults: readonly Fault[], settings: WorkerSettings): { fault: Fault; response: Response } | undefined {
+function strongest(
+  faults: readonly Fault[],
+  settings: WorkerSettings,
+): { fault: Fault; response: Response } | undefined {
   let worst: { fault: Fault; response: Response } | undefined;
   for (const fault of faults) {
     const response = responseTo(fault, settings);
@@ -84,7 +114,8 @@ function strongest(faults: readonly Fault[], settings: WorkerSettings): { fault:
   return worst;
 }
 
-const recordedBecause = (fault: Fault): string => (fault.action === 'restart-app' ? 'only the application must restart' : 'the node needs no action');
+const recordedBecause = (fault: Fault): string =>
+  fault.action === 'restart-app' ? 'only the application must restart' : 'the node needs no action';
 
 /** `xid/79` -> `xid-79`: a taint value is a label value. */
 const taintValue = (code: string): string => code.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, 63);

@@ -27,14 +27,25 @@ export interface OutageVerdict {
 const always = 2;
 
 /** `accelerated`: number of nodes with accelerators, including those that are not ready. */
-export function judgeOutages(outages: readonly Outage[], accelerated: number, now: number, settings: ControllerSettings['nodes']): OutageVerdict {
+export function judgeOutages(
+  outages: readonly Outage[],
+  accelerated: number,
+  now: number,
+  settings: ControllerSettings['nodes'],
+): OutageVerdict {
   const { notReady, unobservableAbove } = settings;
   if (outages.length > always && outages.length * 100 > accelerated * unobservableAbove) {
-    return { faults: [], unobservable: `more than ${unobservableAbove}% of the nodes with accelerators are not ready at once` };
+    return {
+      faults: [],
+      unobservable: `more than ${unobservableAbove}% of the nodes with accelerators are not ready at once`,
+    };
   }
   const due = outages.filter(({ since }) => since + notReady <= now);
   const later = outages.filter(({ since }) => since + notReady > now).map(({ since }) => since + notReady);
-  return { faults: due.map((outage) => faultOf(outage, notReady)), ...(later.length > 0 && { lookAt: Math.min(...later) }) };
+  return {
+    faults: due.map((outage) => faultOf(outage, notReady)),
+    ...(later.length > 0 && { lookAt: Math.min(...later) }),
+  };
 }
 
 const faultOf = ({ node, uid, transition, because }: Outage, notReadyMs: number): Fault => ({

@@ -20,10 +20,17 @@ export interface TrackedNode {
   readonly followed: boolean;
 }
 
-export const watchedNodeOf = (view: NodeView): WatchedNode => ({ uid: view.uid, systemUuid: view.systemUuid, quarantinedByUs: view.taint?.ours === true });
+export const watchedNodeOf = (view: NodeView): WatchedNode => ({
+  uid: view.uid,
+  systemUuid: view.systemUuid,
+  quarantinedByUs: view.taint?.ours === true,
+});
 
 /** Pure fold: what to signal, and the next state. `now` is absent when the object is gone. */
-export function foldNode(before: TrackedNode | undefined, now: WatchedNode | undefined): { readonly notify?: NodeObserved; readonly tracked: TrackedNode } {
+export function foldNode(
+  before: TrackedNode | undefined,
+  now: WatchedNode | undefined,
+): { readonly notify?: NodeObserved; readonly tracked: TrackedNode } {
   const followed = before?.followed === true;
   const tracked: TrackedNode = { ...(now && { seen: now }), followed: followed || now?.quarantinedByUs === true };
   return followed && isChange(before, now) ? { notify: observedOf(now), tracked } : { tracked };
@@ -33,10 +40,12 @@ export function foldNode(before: TrackedNode | undefined, now: WatchedNode | und
 const isChange = (before: TrackedNode, now: WatchedNode | undefined): boolean =>
   before.seen?.uid !== now?.uid || (before.seen?.quarantinedByUs === true && now?.quarantinedByUs === false);
 
-const observedOf = (now: WatchedNode | undefined): NodeObserved => (now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false });
+const observedOf = (now: WatchedNode | undefined): NodeObserved =>
+  now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false };
 
 /** The change that a running node workflow must be notified of after a gap in the watch: the node is gone or no longer has our taint. */
-export const missedChangeOf = (now: WatchedNode | undefined): NodeObserved | undefined => (now?.quarantinedByUs ? undefined : observedOf(now));
+export const missedChangeOf = (now: WatchedNode | undefined): NodeObserved | undefined =>
+  now?.quarantinedByUs ? undefined : observedOf(now);
 
 /** Faults for which a returned machine is quarantined again, if its Node object was deleted during a quarantine; none for another machine. */
 export function faultsOfReturned(now: WatchedNode, last: NodeOutcome | undefined): readonly Fault[] {

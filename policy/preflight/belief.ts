@@ -20,7 +20,11 @@ const many = 0.3;
  * Beliefs with the usual prior; where many ends look slow, again with their share as the prior. An end that only met slow ends may then be slow
  * too: it does not count as healthy, and its partners are not convicted because of it.
  */
-export function suspect(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set()): Belief[] {
+export function suspect(
+  ends: number,
+  evidence: readonly PairEvidence[],
+  broken: ReadonlySet<number> = new Set(),
+): Belief[] {
   const first = believe(ends, evidence, broken);
   const tested = new Set(evidence.flatMap(({ pair }) => pair.ends));
   const slow = first.filter(({ little, plainly }, end) => tested.has(end) && little + plainly > 0.5).length;
@@ -32,8 +36,15 @@ export function suspect(ends: number, evidence: readonly PairEvidence[], broken:
  * `broken` ends are known to be bad: a fast pair with one clears the partner, any other pair with one is no evidence.
  * Loopy belief propagation with damped messages: exact on trees, and checked against enumeration on small graphs with many loops.
  */
-export function believe(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set(), share = usualShare): Belief[] {
-  const [little, plainly] = [prior.little, prior.plainly].map((chance) => Math.log(((chance / usualShare) * share) / (1 - share)));
+export function believe(
+  ends: number,
+  evidence: readonly PairEvidence[],
+  broken: ReadonlySet<number> = new Set(),
+  share = usualShare,
+): Belief[] {
+  const [little, plainly] = [prior.little, prior.plainly].map((chance) =>
+    Math.log(((chance / usualShare) * share) / (1 - share)),
+  );
   const beliefs = new LogOdds(ends, little, plainly);
   const links = evidence.filter(({ pair: { ends }, little, plainly }) => {
     const [a, b] = ends;

@@ -38,7 +38,9 @@ export function cohortOf({ ends, outcomes }: PairGraph): Cohort | undefined {
   const usualPairs = measured.filter((pair) => pair.ends.every((end) => (best[end] ?? -Infinity) >= middle - width));
   const centre = upperMedian(usualPairs.map(logOf));
   const rounds = Map.groupBy(usualPairs, ({ round }) => round);
-  const centres = new Map([...rounds].map(([round, pairs]) => [round, pairs.length < pairsOfRound ? centre : upperMedian(pairs.map(logOf))]));
+  const centres = new Map(
+    [...rounds].map(([round, pairs]) => [round, pairs.length < pairsOfRound ? centre : upperMedian(pairs.map(logOf))]),
+  );
   const usual = (round: number): number => centres.get(round) ?? centre;
   const spread = Math.max(leastSpread, deviation(usualPairs.map((pair) => logOf(pair) - usual(pair.round))));
   const fast = bests.filter((value) => value > centre + Math.max(faster, 5 * spread)).length;

@@ -18,10 +18,27 @@ interface Rules {
   readonly spread: boolean;
 }
 
-const v012 = { timeoutSeconds: 600, byUid: true, otherSize: 'restarts', late: 'dropped', spread: true } as const satisfies Rules;
-const seed = { timeoutSeconds: 1800, byUid: false, otherSize: 'refused', late: 'dropped', spread: false } as const satisfies Rules;
+const v012 = {
+  timeoutSeconds: 600,
+  byUid: true,
+  otherSize: 'restarts',
+  late: 'dropped',
+  spread: true,
+} as const satisfies Rules;
+const seed = {
+  timeoutSeconds: 1800,
+  byUid: false,
+  otherSize: 'refused',
+  late: 'dropped',
+  spread: false,
+} as const satisfies Rules;
 
-const rulesOf: Readonly<Record<CollectingProfile, Rules>> = { seed, v008: seed, v012, recommended: { ...v012, timeoutSeconds: 1800, late: 'kept' } };
+const rulesOf: Readonly<Record<CollectingProfile, Rules>> = {
+  seed,
+  v008: seed,
+  v012,
+  recommended: { ...v012, timeoutSeconds: 1800, late: 'kept' },
+};
 
 /** A valid report that arrives for a set. Times in µs since any start. */
 export interface ReportArrival {
@@ -62,9 +79,12 @@ const second = 1_000_000;
 /** Collects by the rules of a profile; a timeout that is not above 0 counts as none. */
 export function collecting(profile: CollectingProfile, timeoutSeconds: number | undefined): Collecting {
   const rules = rulesOf[profile];
-  const timeout = Math.round((timeoutSeconds !== undefined && timeoutSeconds > 0 ? timeoutSeconds : rules.timeoutSeconds) * second);
+  const timeout = Math.round(
+    (timeoutSeconds !== undefined && timeoutSeconds > 0 ? timeoutSeconds : rules.timeoutSeconds) * second,
+  );
   const sets = new Map<string, Open>();
-  const keyOf = ({ namespace, workload, uid }: ReportArrival): string => JSON.stringify([namespace, workload, rules.byUid ? uid : '']);
+  const keyOf = ({ namespace, workload, uid }: ReportArrival): string =>
+    JSON.stringify([namespace, workload, rules.byUid ? uid : '']);
   const stale = ({ lastAt }: Collection, now: number): boolean => lastAt + timeout <= now;
 
   const join = (set: Open, { report, observedAt }: ReportArrival, now: number): Open => {
@@ -89,7 +109,9 @@ export function collecting(profile: CollectingProfile, timeoutSeconds: number | 
         return { outcome: 'timeout', expired: [before] };
       }
       if (before.size !== arrival.report.size) {
-        return rules.otherSize === 'refused' ? { outcome: 'refused' } : { outcome: 'waiting', open: begin(arrival, now), expired: [] };
+        return rules.otherSize === 'refused'
+          ? { outcome: 'refused' }
+          : { outcome: 'waiting', open: begin(arrival, now), expired: [] };
       }
       if (rules.spread && spreadOf(before, arrival) > timeout) {
         begin(arrival, now);
@@ -101,7 +123,9 @@ export function collecting(profile: CollectingProfile, timeoutSeconds: number | 
       return { outcome: 'ready', complete: open };
     },
     sweep(now) {
-      const expired = [...sets].filter(([, set]) => stale(set, now)).toSorted(([a], [b]) => Number(a > b) - Number(a < b));
+      const expired = [...sets]
+        .filter(([, set]) => stale(set, now))
+        .toSorted(([a], [b]) => Number(a > b) - Number(a < b));
       for (const [key] of expired) sets.delete(key);
       return expired.map(([, set]) => set);
     },

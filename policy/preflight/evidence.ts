@@ -56,7 +56,8 @@ function saying({ failed, gbps, round }: PairOutcome, cohort: Cohort | undefined
 }
 
 /** Where an interval starts, as logarithm below the usual. */
-const startOf = ({ share, spreads }: typeof littleFrom | typeof plainlyFrom, { spread }: Cohort): number => Math.max(-Math.log1p(-share), spreads * spread);
+const startOf = ({ share, spreads }: typeof littleFrom | typeof plainlyFrom, { spread }: Cohort): number =>
+  Math.max(-Math.log1p(-share), spreads * spread);
 
 /** Odds of 3 to 1 count as evidence. */
 const clear = Math.log(3);
@@ -68,10 +69,15 @@ export const isLow = ({ little, plainly }: PairEvidence): boolean => Math.max(li
 export const isWell = ({ plainly }: PairEvidence): boolean => plainly < -clear;
 
 /** Evidence about each end, in the order of rounds. A slow pair with a broken end is no evidence about the other. */
-export function evidenceOf(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set()): PairEvidence[][] {
+export function evidenceOf(
+  ends: number,
+  evidence: readonly PairEvidence[],
+  broken: ReadonlySet<number> = new Set(),
+): PairEvidence[][] {
   const about = Array.from({ length: ends }, (): PairEvidence[] => []);
   for (const one of evidence.toSorted((a, b) => a.pair.round - b.pair.round)) {
-    if (isWell(one) || !one.pair.ends.some((end) => broken.has(end))) for (const end of one.pair.ends) about[end]?.push(one);
+    if (isWell(one) || !one.pair.ends.some((end) => broken.has(end)))
+      for (const end of one.pair.ends) about[end]?.push(one);
   }
   return about;
 }

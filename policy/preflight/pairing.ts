@@ -51,7 +51,9 @@ export function matching(order: readonly number[], turn: number, met: Met, rando
   let best: { readonly cost: number; readonly matching: Matching } | undefined;
   for (let attempt = 0; attempt < Math.min(mostTurns, turns.length) && best?.cost !== 0; attempt++) {
     const candidate = circle(order, places, turns[(turn + attempt) % turns.length] ?? 0);
-    const cost = candidate.pairs.filter(([a, b]) => met.before(a, b)).length + candidate.idle.reduce((sum, rank) => sum + met.satOut(rank), 0);
+    const cost =
+      candidate.pairs.filter(([a, b]) => met.before(a, b)).length +
+      candidate.idle.reduce((sum, rank) => sum + met.satOut(rank), 0);
     if (best === undefined || cost < best.cost) best = { cost, matching: candidate };
   }
   return best?.matching ?? { pairs: [], idle: order };

@@ -64,7 +64,11 @@ type PairObservation = Pick<PairOutcome, 'failed' | 'gbps' | 'because'>;
 function seenBy({ status, gbps, because }: PairTest, floor: number): PairObservation | undefined {
   if (gbps !== undefined && !Number.isFinite(gbps)) return status === 'fail' ? { failed: true } : undefined;
   const failed = status === 'fail' || (gbps !== undefined && (gbps <= 0 || gbps < floor));
-  return { failed, ...(gbps !== undefined && gbps > 0 && { gbps }), ...(failed && because !== undefined && { because }) };
+  return {
+    failed,
+    ...(gbps !== undefined && gbps > 0 && { gbps }),
+    ...(failed && because !== undefined && { because }),
+  };
 }
 
 /** Either end's failure counts. An all-reduce is over when its slower end is, so the smaller bandwidth is the pair's. */

@@ -21,7 +21,10 @@ const forAll = (ranks: number): number => (ranks === 3 ? 3 : 2);
  * two such rounds every undecided rank meets the healthiest-looking rank that it has not met, slow ranks sit out, the others meet at random,
  * until no rank is undecided. Two ranks alone have at most two rounds, because they cannot be distinguished.
  */
-export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, most }: Pick<ControllerSettings['preflight'], 'rounds' | 'most'>): RoundPlan {
+export function planRound(
+  { size, ranks, round, seed }: RoundFacts,
+  { rounds, most }: Pick<ControllerSettings['preflight'], 'rounds' | 'most'>,
+): RoundPlan {
   if (ranks.length < 2) return done(`${ranks.length} of ${size} ranks take part, and a pair needs 2`);
   if (round >= most) return done(`${round} rounds are the most`);
   const met = metBy(ranks);
@@ -31,9 +34,14 @@ export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, mo
     ranks.map(({ rank }) => rank).toSorted((a, b) => a - b),
     random,
   );
-  const atRandom = (): RoundPlan => ({ kind: 'round', ...matching(order, round, met, random), because: 'all meet partners at random' });
+  const atRandom = (): RoundPlan => ({
+    kind: 'round',
+    ...matching(order, round, met, random),
+    because: 'all meet partners at random',
+  });
   // An odd number takes one more round, because each rank sits out once.
-  if (rounds === 'fixed') return round < order.length - 1 + (order.length % 2) ? atRandom() : done(`after ${round} rounds all have met`);
+  if (rounds === 'fixed')
+    return round < order.length - 1 + (order.length % 2) ? atRandom() : done(`after ${round} rounds all have met`);
   if (round === 0) return atRandom();
   const looks = looksOf(ranks);
   const suspects = order.filter((rank) => undecided(looks.get(rank)));
@@ -42,7 +50,9 @@ export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, mo
     return round < forAll(2) ? atRandom() : done('two ranks cannot be distinguished');
   }
   if (round < forAll(order.length)) return atRandom();
-  return suspects.length === 0 ? done(`no rank is undecided after ${round} rounds`) : retest(suspects, looks, order, met, randomFrom(`${seed}/${round}`));
+  return suspects.length === 0
+    ? done(`no rank is undecided after ${round} rounds`)
+    : retest(suspects, looks, order, met, randomFrom(`${seed}/${round}`));
 }
 
 const done = (because: string): RoundPlan => ({ kind: 'done', because });
@@ -57,12 +67,16 @@ interface RankAssessment {
 }
 
 const undecided = (look: RankAssessment | undefined): boolean =>
-  look === undefined || (look.slow < needsTest.below && (look.slow > needsTest.above || look.plainly > needsTest.plainly || !look.passed));
+  look === undefined ||
+  (look.slow < needsTest.below && (look.slow > needsTest.above || look.plainly > needsTest.plainly || !look.passed));
 
 /** The statistical rule on the results so far, without a floor: a test runner that has one reports `fail`. */
 function looksOf(ranks: readonly PlannedRank[]): ReadonlyMap<number, RankAssessment> {
   const reports = ranks.map(({ rank, node, results }): PreflightReport => {
-    const tests = results.map(({ peer, ...result }) => ({ ...result, ...(peer !== undefined && { peer: String(peer) }) }));
+    const tests = results.map(({ peer, ...result }) => ({
+      ...result,
+      ...(peer !== undefined && { peer: String(peer) }),
+    }));
     return { size: ranks.length, rank, node, address: String(rank), tests };
   });
   const graph = pairGraph(reports, 0);
@@ -78,7 +92,13 @@ function looksOf(ranks: readonly PlannedRank[]): ReadonlyMap<number, RankAssessm
 }
 
 /** Suspects first, the most likely slow first; each gets the healthiest remaining rank that it has not met. */
-function retest(suspects: readonly number[], looks: ReadonlyMap<number, RankAssessment>, order: readonly number[], met: Met, random: Random): RoundPlan {
+function retest(
+  suspects: readonly number[],
+  looks: ReadonlyMap<number, RankAssessment>,
+  order: readonly number[],
+  met: Met,
+  random: Random,
+): RoundPlan {
   const slow = (rank: number): number => looks.get(rank)?.slow ?? 0;
   const free = new Set(
     shuffled(order, random)

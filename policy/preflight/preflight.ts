@@ -2,7 +2,14 @@
 
 import { type Fault, preflightFaults } from '../../contract/faults/faults.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
-import type { CollectionDecision, JudgementRequest, NodeJudgement, PreflightDecision, PreflightRule, Workload } from '../../contract/preflight/preflight.ts';
+import type {
+  CollectionDecision,
+  JudgementRequest,
+  NodeJudgement,
+  PreflightDecision,
+  PreflightRule,
+  Workload,
+} from '../../contract/preflight/preflight.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { Undated } from '../decision.ts';
 import { withoutStrangers } from './share.ts';
@@ -17,15 +24,25 @@ const listed = 50;
 const faultsAtOnce = 100;
 
 /** How long a run may collect: the same for every size, but recorded as a decision. */
-export function decideCollection({ size }: { readonly size: number }, { preflight }: PreflightSettings): Undated<CollectionDecision> {
-  return { inactivityMs: preflight.collection, deadlineMs: preflight.deadline, because: `${size} reports are expected` };
+export function decideCollection(
+  { size }: { readonly size: number },
+  { preflight }: PreflightSettings,
+): Undated<CollectionDecision> {
+  return {
+    inactivityMs: preflight.collection,
+    deadlineMs: preflight.deadline,
+    because: `${size} reports are expected`,
+  };
 }
 
 /**
  * The verdict on the collected reports. From a part only broken nodes are reported: slow nodes show only when all ranks have reported. With the
  * strict rule not even at the deadline, because it takes a missing rank for a healthy one. Each node is reported once in a run.
  */
-export function decidePreflight(request: JudgementRequest, settings: Pick<WorkerSettings, 'preflight' | 'mode'>): Undated<PreflightDecision> {
+export function decidePreflight(
+  request: JudgementRequest,
+  settings: Pick<WorkerSettings, 'preflight' | 'mode'>,
+): Undated<PreflightDecision> {
   const { preflight } = settings;
   const reports = request.reports.map(({ report }) => report);
   const judge = preflight.rule === 'strict' ? judgeStrict : judgeStatistical;
@@ -47,7 +64,12 @@ export function decidePreflight(request: JudgementRequest, settings: Pick<Worker
     failed: shown.slice(0, listed),
     slow: slow.slice(0, listed),
     undetermined: of('undetermined').slice(0, listed),
-    counts: { failed: failed.length, slow: slow.length, healthy: of('healthy').length, undetermined: of('undetermined').length },
+    counts: {
+      failed: failed.length,
+      slow: slow.length,
+      healthy: of('healthy').length,
+      undetermined: of('undetermined').length,
+    },
     confidence: judgement.confidence,
     missing: missing.slice(0, listed),
     faults: pending.slice(0, faultsAtOnce).map((node) => faultOf(node, request)),
@@ -56,7 +78,8 @@ export function decidePreflight(request: JudgementRequest, settings: Pick<Worker
   };
 }
 
-const showsSlow = ({ evidence }: JudgementRequest, rule: PreflightRule): boolean => evidence === 'complete' || (evidence === 'expired' && rule !== 'strict');
+const showsSlow = ({ evidence }: JudgementRequest, rule: PreflightRule): boolean =>
+  evidence === 'complete' || (evidence === 'expired' && rule !== 'strict');
 
 /** Why the settings call for no response to the findings. */
 function whyNothing(
@@ -67,13 +90,21 @@ function whyNothing(
   const found = [...(failed.length > 0 ? (['failed'] as const) : []), ...(slow.length > 0 ? (['slow'] as const) : [])];
   if (found.length === 0) return undefined;
   if (mode === 'observe') return 'mode is observe';
-  return found.some((what) => preflight[what] === 'quarantine') ? undefined : found.map((what) => `preflight.${what} is ${preflight[what]}`).join(', ');
+  return found.some((what) => preflight[what] === 'quarantine')
+    ? undefined
+    : found.map((what) => `preflight.${what} is ${preflight[what]}`).join(', ');
 }
 
 /** Two ranks may run on one node. */
-const onceEach = (nodes: readonly NodeJudgement[]): NodeJudgement[] => [...new Map(nodes.toReversed().map((one) => [one.node, one])).values()].toReversed();
+const onceEach = (nodes: readonly NodeJudgement[]): NodeJudgement[] =>
+  [...new Map(nodes.toReversed().map((one) => [one.node, one])).values()].toReversed();
 
-function because({ evidence, reports, size }: JudgementRequest, why: string, failed: readonly NodeJudgement[], slow: readonly NodeJudgement[]): string {
+function because(
+  { evidence, reports, size }: JudgementRequest,
+  why: string,
+  failed: readonly NodeJudgement[],
+  slow: readonly NodeJudgement[],
+): string {
   const found = [named('broken', failed), named('slow', slow)].filter((text) => text !== undefined);
   const what = found.length === 0 ? 'no broken or slow node' : found.join(', ');
   const how = evidence === 'complete' ? '' : ` from ${reports.length} of ${size} reports`;
@@ -98,7 +129,9 @@ const concerned = ({ job, uid }: Workload): string => job?.uid ?? `workload/${ui
 function acquitted(before: readonly NodeJudgement[], after: readonly NodeJudgement[]): string {
   const changed = after.filter((node, index) => node !== before[index]);
   const [first] = changed;
-  return first === undefined ? '' : `; ${changed.length === 1 ? first.node : `${first.node} and ${changed.length - 1} more`}: ${first.because}`;
+  return first === undefined
+    ? ''
+    : `; ${changed.length === 1 ? first.node : `${first.node} and ${changed.length - 1} more`}: ${first.because}`;
 }
 
 /** The id contains the run: sent again it is the same fault, while another run makes a new one. */
@@ -110,7 +143,11 @@ function faultOf(judged: NodeJudgement, { workload, run, reports }: JudgementReq
     id: `${preflightWorkflowId(workload)}/${run}/${judged.node}`.slice(-200),
     source: 'preflight',
     code,
-    message: `preflight of ${workload.name} in ${workload.namespace}, run ${run}: ${judged.because} (confidence ${judged.confidence.toFixed(3)})`.slice(0, 500),
+    message:
+      `preflight of ${workload.name} in ${workload.namespace}, run ${run}: ${judged.because} (confidence ${judged.confidence.toFixed(3)})`.slice(
+        0,
+        500,
+      ),
     seenAt: from?.writtenAt ?? new Date(0).toISOString(),
     node: judged.node,
     job: concerned(workload),

@@ -1,8 +1,19 @@
 /** Replays the arrival of reports by the collecting rules of a version of the reference project, with one outcome for every step. */
 
-import type { PreflightJudgement, PreflightReport, PreflightRule, ReportField } from '../../contract/preflight/preflight.ts';
+import type {
+  PreflightJudgement,
+  PreflightReport,
+  PreflightRule,
+  ReportField,
+} from '../../contract/preflight/preflight.ts';
 import { readReport, reportProfiles } from '../../faults/preflight/report.ts';
-import { type CollectionOutcome, type Collecting, collecting, type CollectingProfile, type Collection } from './collecting.ts';
+import {
+  type CollectionOutcome,
+  type Collecting,
+  collecting,
+  type CollectingProfile,
+  type Collection,
+} from './collecting.ts';
 import { judgeStatistical } from './statistical.ts';
 import { judgeStrict } from './strict.ts';
 import type { Vector, VectorStep } from './vector.ts';
@@ -40,13 +51,18 @@ export interface ReplayRules {
  * Under `strict` as that version would answer. Under `statistical` sets open and end in the same way, and every step with evidence has the
  * findings of the rule: for an incomplete set so far, for an expired one for the last time.
  */
-export function replayVector({ timeoutSeconds, reports }: Vector, { rule, profile }: ReplayRules): { readonly steps: readonly StepOutcome[] } {
+export function replayVector(
+  { timeoutSeconds, reports }: Vector,
+  { rule, profile }: ReplayRules,
+): { readonly steps: readonly StepOutcome[] } {
   const sets = collecting(profile, timeoutSeconds);
   const judge = judgeOf(rule, profile);
   let at = 0;
   const steps = reports.map((step): StepOutcome => {
     at = step.at ?? at;
-    return step.sweep === true ? swept(sets.sweep(microseconds(at)), judge) : received(step, at, { sets, judge, profile });
+    return step.sweep === true
+      ? swept(sets.sweep(microseconds(at)), judge)
+      : received(step, at, { sets, judge, profile });
   });
   return { steps };
 }
@@ -65,7 +81,10 @@ function received(step: VectorStep, at: number, { sets, judge, profile }: Replay
   if (namespace === '' || workload === '' || uid === '') return { outcome: 'error', errorField: 'workload_name' };
   const read = readReport(step.reportText ?? step.report, reportProfiles[profile]);
   if (read.kind === 'problem') return { outcome: 'error', errorField: read.field };
-  const collected = sets.arrive({ namespace, workload, uid, report: read.report, observedAt: microseconds(observedAt) }, microseconds(at));
+  const collected = sets.arrive(
+    { namespace, workload, uid, report: read.report, observedAt: microseconds(observedAt) },
+    microseconds(at),
+  );
   return outcomeOf(collected, judge);
 }
 
@@ -78,7 +97,11 @@ function outcomeOf(collected: CollectionOutcome, judge: Judge): StepOutcome {
     case 'timeout':
       return { outcome: 'timeout', expired: collected.expired.map(expiryOf), ...judge.incomplete(collected.expired) };
     case 'waiting':
-      return { outcome: 'waiting', ...(collected.expired.length > 0 && { expired: collected.expired.map(expiryOf) }), ...judge.incomplete([collected.open]) };
+      return {
+        outcome: 'waiting',
+        ...(collected.expired.length > 0 && { expired: collected.expired.map(expiryOf) }),
+        ...judge.incomplete([collected.open]),
+      };
   }
 }
 
@@ -111,15 +134,24 @@ function judgeOf(rule: PreflightRule, profile: CollectingProfile): Judge {
       [...set.entries.values()].map(({ report }) => report),
       { size: set.size, threshold },
     );
-  if (rule === 'strict') return { complete: (set) => ({ abnormalNodes: abnormal([judged(set, judgeStrict)]) }), incomplete: () => ({}) };
-  const all = (sets: readonly Collection[]): ReplayFindings => foundBy(sets.map((set) => judged(set, judgeStatistical)));
+  if (rule === 'strict')
+    return { complete: (set) => ({ abnormalNodes: abnormal([judged(set, judgeStrict)]) }), incomplete: () => ({}) };
+  const all = (sets: readonly Collection[]): ReplayFindings =>
+    foundBy(sets.map((set) => judged(set, judgeStatistical)));
   return { complete: (set) => all([set]), incomplete: (sets) => (sets.length === 0 ? {} : all(sets)) };
 }
 
 const namesWith = (judgements: readonly PreflightJudgement[], ...verdicts: readonly string[]): readonly string[] =>
-  [...new Set(judgements.flatMap(({ nodes }) => nodes.filter(({ verdict }) => verdicts.includes(verdict)).map(({ node }) => node)))].toSorted();
+  [
+    ...new Set(
+      judgements.flatMap(({ nodes }) =>
+        nodes.filter(({ verdict }) => verdicts.includes(verdict)).map(({ node }) => node),
+      ),
+    ),
+  ].toSorted();
 
-const abnormal = (judgements: readonly PreflightJudgement[]): readonly string[] => namesWith(judgements, 'failed', 'slow');
+const abnormal = (judgements: readonly PreflightJudgement[]): readonly string[] =>
+  namesWith(judgements, 'failed', 'slow');
 
 const foundBy = (judgements: readonly PreflightJudgement[]): ReplayFindings => ({
   abnormalNodes: abnormal(judgements),

@@ -29,21 +29,34 @@ interface Case {
  * is above 90 %; healthy when it is below 10 % and one of its own pairs was fast; otherwise undetermined, also when it was not tested or met
  * only slow nodes. `confidence` is 0 when all are undetermined.
  */
-export function judgeStatistical(all: readonly PreflightReport[], { size, threshold }: JudgementBasis): PreflightJudgement {
+export function judgeStatistical(
+  all: readonly PreflightReport[],
+  { size, threshold }: JudgementBasis,
+): PreflightJudgement {
   const reports = [...new Map(all.map((report) => [report.rank, report])).values()].toSorted((a, b) => a.rank - b.rank);
   const broken = new Set(reports.flatMap(({ failed }, index) => (failed?.length ? [index] : [])));
   const graph = pairGraph(reports, threshold);
   const weighed = weigh(graph);
   const slow = suspect(graph.ends, weighed.evidence, broken).map(({ little, plainly }) => little + plainly);
   const evidence = evidenceOf(graph.ends, weighed.evidence, broken);
-  const cases = reports.map((report, index): Case => ({ index, report, slow: slow[index] ?? 0, evidence: evidence[index] ?? [] }));
+  const cases = reports.map((report, index): Case => ({
+    index,
+    report,
+    slow: slow[index] ?? 0,
+    evidence: evidence[index] ?? [],
+  }));
   // When more nodes look slow than healthy, the usual bandwidth is unknown: no node is convicted.
   const count = (verdict: NodeJudgement['verdict']): number => cases.filter((one) => verdictOn(one) === verdict).length;
   const tooMany = count('slow') > count('healthy');
   const name = (end: number): string => reports[end]?.node ?? 'a node without a report';
   const nodes = cases.map((one) => judged(one, tooMany, weighed, name));
   const decided = nodes.filter(({ verdict }) => verdict !== 'undetermined').map(({ confidence }) => confidence);
-  return { rule: 'statistical', nodes, because: comparedWith(weighed, reports.length, size), confidence: decided.length === 0 ? 0 : Math.min(...decided) };
+  return {
+    rule: 'statistical',
+    nodes,
+    because: comparedWith(weighed, reports.length, size),
+    confidence: decided.length === 0 ? 0 : Math.min(...decided),
+  };
 }
 
 function verdictOn({ report, slow, evidence }: Case): NodeJudgement['verdict'] {
@@ -56,13 +69,19 @@ function judged(one: Case, tooMany: boolean, weighed: Weighed, name: (end: numbe
   const { report, slow, index, evidence } = one;
   const first = verdictOn(one);
   const verdict = tooMany && first === 'slow' ? 'undetermined' : first;
-  const speaking = { failed: [], slow: evidence.filter(isLow), healthy: evidence.filter(isWell), undetermined: evidence }[first];
+  const speaking = {
+    failed: [],
+    slow: evidence.filter(isLow),
+    healthy: evidence.filter(isWell),
+    undetermined: evidence,
+  }[first];
   return {
     node: report.node,
     rank: report.rank,
     verdict,
     confidence: { failed: 1, slow, healthy: 1 - slow, undetermined: slow }[verdict],
-    because: verdict === 'undetermined' ? whyUndetermined(one, tooMany && first === 'slow', weighed) : why(one, verdict),
+    because:
+      verdict === 'undetermined' ? whyUndetermined(one, tooMany && first === 'slow', weighed) : why(one, verdict),
     pairs: speaking.slice(0, named).map(({ pair }) => {
       const partner = name(pair.ends[0] === index ? pair.ends[1] : pair.ends[0]);
       return `round ${pair.round} with ${partner}: ${measured(pair, weighed)}`;
@@ -82,7 +101,8 @@ function whyUndetermined({ slow, evidence }: Case, oneOfTooMany: boolean, { coho
   if (evidence.length === 0) return 'none of its pairs could be tested';
   if (oneOfTooMany) return 'more nodes look slow than healthy: the usual bandwidth is unknown';
   if (cohort?.split && low === 0) return 'some nodes are much faster: either those are fast, or this one is slow';
-  if (slow < healthyBelow) return `slow or failed in ${low} of ${evidence.length} pairs, and did well in none: its partners may be to blame`;
+  if (slow < healthyBelow)
+    return `slow or failed in ${low} of ${evidence.length} pairs, and did well in none: its partners may be to blame`;
   return `slow or failed in ${low} of ${evidence.length} pairs: not enough evidence to tell it from its partners`;
 }
 
@@ -97,7 +117,10 @@ const figure = (gbps: number): string => (gbps < 100 ? gbps.toPrecision(3) : gbp
 
 function comparedWith({ evidence, cohort }: Weighed, reports: number, size: number): string {
   const rounds = new Set(evidence.map(({ pair }) => pair.round));
-  const usual = cohort === undefined ? 'no bandwidths' : `usual ${figure(cohort.usual(-1))} GiB/s, spread ${(100 * cohort.spread).toFixed(0)} %`;
+  const usual =
+    cohort === undefined
+      ? 'no bandwidths'
+      : `usual ${figure(cohort.usual(-1))} GiB/s, spread ${(100 * cohort.spread).toFixed(0)} %`;
   const groups = cohort?.split ? ', in two groups; the slower one gets no verdict by bandwidth' : '';
   return `${evidence.length} pairs in ${rounds.size} rounds, ${reports} of ${size} reports; ${usual}${groups}`;
 }

@@ -1,6 +1,11 @@
 /** The strict rule: a node is slow if it was in a failed pair of every effective round. */
 
-import type { PreflightJudgement, NodeJudgement, PairTest, PreflightReport } from '../../contract/preflight/preflight.ts';
+import type {
+  PreflightJudgement,
+  NodeJudgement,
+  PairTest,
+  PreflightReport,
+} from '../../contract/preflight/preflight.ts';
 
 /** Input of both rules beside the reports. */
 export interface JudgementBasis {
@@ -34,12 +39,19 @@ const mostRounds = 5;
  * blame is 0.5 where it has no failed pair with a node that is not blamed.
  * An address that belongs to no report gets a verdict under its own name, with rank -1. Of two ranks on one node the lower represents it.
  */
-export function judgeStrict(reports: readonly PreflightReport[], { size, threshold }: JudgementBasis): PreflightJudgement {
+export function judgeStrict(
+  reports: readonly PreflightReport[],
+  { size, threshold }: JudgementBasis,
+): PreflightJudgement {
   const rounds = Math.min(size - 1, mostRounds);
   const entries = reports.map((report) => entryOf(report, rounds)).toSorted(byRank);
-  const broken = new Map(entries.filter(({ failure }) => failure !== undefined).map((entry) => [entry.report.node, entry]));
+  const broken = new Map(
+    entries.filter(({ failure }) => failure !== undefined).map((entry) => [entry.report.node, entry]),
+  );
   const names = namesOf(entries);
-  const seen = entries.filter(({ failure }) => failure === undefined).flatMap((entry) => observationsOf(entry, threshold, names));
+  const seen = entries
+    .filter(({ failure }) => failure === undefined)
+    .flatMap((entry) => observationsOf(entry, threshold, names));
   const found = blame(seen, broken.size > 0 ? 1 : rounds, names);
 
   const ranks = new Map<string, number>();
@@ -70,8 +82,17 @@ function entryOf(report: PreflightReport, rounds: number): RankEntry {
   const tests = report.tests.filter(({ round }) => round < rounds);
   const { node, rank, failed = [] } = report;
   const broken = { node, rank, verdict: 'failed', pairs: [] } as const;
-  if (failed.length > 0) return { report, tests, failure: { ...broken, confidence: 1, because: `its ${failed.join(' and ')} check failed` } };
-  return { report, tests, failure: tests.length > 0 ? undefined : { ...broken, confidence: unsure, because: 'it has no usable round' } };
+  if (failed.length > 0)
+    return {
+      report,
+      tests,
+      failure: { ...broken, confidence: 1, because: `its ${failed.join(' and ')} check failed` },
+    };
+  return {
+    report,
+    tests,
+    failure: tests.length > 0 ? undefined : { ...broken, confidence: unsure, because: 'it has no usable round' },
+  };
 }
 
 const unsure = 0.5;
@@ -81,11 +102,17 @@ const byRank = (a: RankEntry, b: RankEntry): number =>
 
 /** Nodes by their addresses; an address that two reports claim belongs to the lower rank. */
 const namesOf = (entries: readonly RankEntry[]): ReadonlyMap<string, string> =>
-  new Map(entries.toReversed().flatMap(({ report: { address, node } }) => (address === '' ? [] : [[address, node] as const])));
+  new Map(
+    entries.toReversed().flatMap(({ report: { address, node } }) => (address === '' ? [] : [[address, node] as const])),
+  );
 
 const words = { ok: 'measured', fail: 'failed', skip: 'skipped' } as const satisfies Record<PairTest['status'], string>;
 
-function observationsOf({ report, tests }: RankEntry, threshold: number, names: ReadonlyMap<string, string>): Observation[] {
+function observationsOf(
+  { report, tests }: RankEntry,
+  threshold: number,
+  names: ReadonlyMap<string, string>,
+): Observation[] {
   const floor = report.threshold ?? threshold;
   return tests.flatMap(({ round, self = report.address, peer = self, status, gbps, because }) => {
     if (self === '') return [];
@@ -122,14 +149,21 @@ function blame(seen: readonly Observation[], least: number, names: ReadonlyMap<s
 
 function judged(node: string, rank: number, { blamed, effective, of }: BlameSet): NodeJudgement {
   const seen = of.get(node) ?? [];
-  const pairs = (passed: boolean): string[] => [...new Set(seen.filter((one) => one.passed === passed).map((one) => pairText(one, node)))].slice(0, 5);
+  const pairs = (passed: boolean): string[] =>
+    [...new Set(seen.filter((one) => one.passed === passed).map((one) => pairText(one, node)))].slice(0, 5);
   if (blamed.has(node)) {
-    const witnessed = seen.some(({ passed, tested, ends }) => !passed && tested && ends.some((end) => !blamed.has(end)));
+    const witnessed = seen.some(
+      ({ passed, tested, ends }) => !passed && tested && ends.some((end) => !blamed.has(end)),
+    );
     const because = `a pair of it failed in ${effective === 1 ? 'the only round' : `each of the ${effective} rounds`} in which any did`;
     return { node, rank, verdict: 'slow', confidence: witnessed ? 1 : unsure, because, pairs: pairs(false) };
   }
-  if (seen.some(({ passed }) => passed)) return { node, rank, verdict: 'healthy', confidence: 1, because: 'a pair of it passed', pairs: pairs(true) };
-  const because = seen.length === 0 ? 'no pair of it is known' : 'no pair of it passed, but rounds are missing or other nodes explain that';
+  if (seen.some(({ passed }) => passed))
+    return { node, rank, verdict: 'healthy', confidence: 1, because: 'a pair of it passed', pairs: pairs(true) };
+  const because =
+    seen.length === 0
+      ? 'no pair of it is known'
+      : 'no pair of it passed, but rounds are missing or other nodes explain that';
   return { node, rank, verdict: 'undetermined', confidence: unsure, because, pairs: pairs(false) };
 }
 

@@ -23,7 +23,9 @@ export interface Vector {
   readonly reports: readonly VectorStep[];
 }
 
-export type ReadVector = { readonly kind: 'vector'; readonly vector: Vector } | { readonly kind: 'problem'; readonly because: string };
+export type ReadVector =
+  | { readonly kind: 'vector'; readonly vector: Vector }
+  | { readonly kind: 'problem'; readonly because: string };
 
 const types = {
   reportText: 'string',
@@ -48,11 +50,14 @@ export function readVector(value: unknown): ReadVector {
     const because = flawOf(step);
     if (because !== undefined) return problem(`step ${index + 1}: ${because}`);
   }
-  const reports = steps.map((step) => Object.fromEntries(Object.entries(step as VectorStep).filter(([name, said]) => name === 'report' || !absent(said))));
+  const reports = steps.map((step) =>
+    Object.fromEntries(Object.entries(step as VectorStep).filter(([name, said]) => name === 'report' || !absent(said))),
+  );
   return { kind: 'vector', vector: { reports, ...(typeof timeoutSeconds === 'number' && { timeoutSeconds }) } };
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const absent = (value: unknown): boolean => value === undefined || value === null;
 

@@ -40,13 +40,23 @@ export function judgeHang(seen: Standstill, { times, leastMs }: HangSettings, no
   const excuse = from + longest * leastMs;
   const until = isResting(phase) ? Math.max(excuse, from + limit) : Math.max(from, Math.min(turnedAt, excuse)) + limit;
   const doing = isResting(phase) ? `; it says that it is ${phase}` : '';
-  return { kind: now < until ? 'waits' : 'hangs', because: `no step for ${formatDuration(now - movedAt)} after step ${step}${known(pace)}${doing}` };
+  return {
+    kind: now < until ? 'waits' : 'hangs',
+    because: `no step for ${formatDuration(now - movedAt)} after step ${step}${known(pace)}${doing}`,
+  };
 }
 
-const known = (pace: Pace | undefined): string => (pace ? `; half of its steps take no more than ${formatDuration(pace.msPerStep)}` : '');
+const known = (pace: Pace | undefined): string =>
+  pace ? `; half of its steps take no more than ${formatDuration(pace.msPerStep)}` : '';
 
 /** The same fault for one hang on every leader: its id is made of pod, step, and the time of the step. `seenAt`: RFC 3339. */
-export const hangFault = ({ uid }: JobRef, pod: string, { step, at }: JobProgress, because: string, seenAt: string): Fault => ({
+export const hangFault = (
+  { uid }: JobRef,
+  pod: string,
+  { step, at }: JobProgress,
+  because: string,
+  seenAt: string,
+): Fault => ({
   id: `hang/${uid}/${pod}/${step}/${at}`,
   source: 'progress',
   code: trainingHangs,

@@ -40,18 +40,28 @@ export function foldPace(seen: PaceObservations, progress: JobProgress): PaceObs
   const rested = isResting(progress.phase) || (seen.rested ?? false);
   if (last && progress.step === last.step) return { last, ...(rested && { rested }), steps, ...counted };
   const took = last && !seen.rested ? (Date.parse(progress.at) - Date.parse(last.at)) / (progress.step - last.step) : 0;
-  return { last: progress, ...(isResting(progress.phase) && { rested: true }), steps: longer(steps, last && progress.step > last.step ? took : 0), ...counted };
+  return {
+    last: progress,
+    ...(isResting(progress.phase) && { rested: true }),
+    steps: longer(steps, last && progress.step > last.step ? took : 0),
+    ...counted,
+  };
 }
 
-const longer = (values: readonly number[], value: number): readonly number[] => (value > 0 ? [...values, value].slice(-mostReports) : values);
+const longer = (values: readonly number[], value: number): readonly number[] =>
+  value > 0 ? [...values, value].slice(-mostReports) : values;
 
 /** Medians, milliseconds to three digits. Undefined before two steps were observed. */
 export function paceOf({ steps, checkpoints }: PaceObservations): Pace | undefined {
   const msPerStep = median(steps);
   const stepsPerCheckpoint = median(checkpoints);
   if (msPerStep === undefined) return undefined;
-  return { msPerStep: Number(msPerStep.toPrecision(3)), ...(stepsPerCheckpoint !== undefined && { stepsPerCheckpoint }) };
+  return {
+    msPerStep: Number(msPerStep.toPrecision(3)),
+    ...(stepsPerCheckpoint !== undefined && { stepsPerCheckpoint }),
+  };
 }
 
 /** The lower of two in the middle. */
-export const median = (values: readonly number[]): number | undefined => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
+export const median = (values: readonly number[]): number | undefined =>
+  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];

@@ -57,7 +57,10 @@ export function foldProgress(
   if (!progress || !isOf(attempt, progress)) return seen;
   if (!seen) return { first: progress, last: progress, movedAt: now, pace: [] };
   const steps = progress.step - seen.last.step;
-  if (steps === 0) return progress.phase === seen.last.phase ? seen : { ...seen, last: { ...progress, at: seen.last.at }, movedAt: now };
+  if (steps === 0)
+    return progress.phase === seen.last.phase
+      ? seen
+      : { ...seen, last: { ...progress, at: seen.last.at }, movedAt: now };
   const took = Date.parse(progress.at) - Date.parse(seen.last.at);
   const pace = steps > 0 && took >= 0 ? [...seen.pace, took / steps].slice(-mostPaces) : seen.pace;
   return { first: seen.first, last: progress, movedAt: now, pace };
@@ -77,18 +80,28 @@ const isOf = ({ since, stopped = [] }: AttemptStart, { at, pod }: JobProgress): 
 export function judgeProgress(facts: ProgressFacts, now: number): ProgressDecision {
   const { request, seen } = facts;
   if (seen && seen.pace.length > 0 && seen.last.step > request.beyond)
-    return { kind: 'verified', because: `step ${seen.last.step} is beyond ${request.beyond}, the last before the fault` };
+    return {
+      kind: 'verified',
+      because: `step ${seen.last.step} is beyond ${request.beyond}, the last before the fault`,
+    };
   const { until, because, moves } = giveUp(facts);
   const late = Math.max(until, facts.lateFrom);
   return now < late ? { kind: 'wait', until: late } : { kind: 'unverified', because, ...(moves === true && { moves }) };
 }
 
 /** The earliest deadline, and its reason. */
-function giveUp({ request, progress, seen, startedAt }: ProgressFacts): { readonly until: number; readonly because: string; readonly moves?: boolean } {
+function giveUp({ request, progress, seen, startedAt }: ProgressFacts): {
+  readonly until: number;
+  readonly because: string;
+  readonly moves?: boolean;
+} {
   const { beyond, firstMs, mostMs, stallMs } = request;
   if (!seen) {
     const ms = Math.min(firstMs, mostMs);
-    return { until: startedAt + ms, because: `no progress was reported within ${formatDuration(ms)} after all pods ran${ignored(progress)}` };
+    return {
+      until: startedAt + ms,
+      because: `no progress was reported within ${formatDuration(ms)} after all pods ran${ignored(progress)}`,
+    };
   }
   const { first, last, movedAt, pace } = seen;
   const most = {
@@ -97,11 +110,15 @@ function giveUp({ request, progress, seen, startedAt }: ProgressFacts): { readon
     because: `step ${last.step} of ${beyond} after ${formatDuration(mostMs)}${from(first, last)}`,
   };
   const limit = Math.max((isResting(last.phase) ? restingStalls : 1) * stallMs, paces * (median(pace) ?? 0));
-  const stall = { until: movedAt + limit, because: `no step for ${formatDuration(limit)} after step ${last.step} of ${beyond}${from(first, last)}` };
+  const stall = {
+    until: movedAt + limit,
+    because: `no step for ${formatDuration(limit)} after step ${last.step} of ${beyond}${from(first, last)}`,
+  };
   return stall.until < most.until ? stall : most;
 }
 
-const from = (first: JobProgress, last: JobProgress): string => (first.step === last.step ? '' : `, from step ${first.step}`);
+const from = (first: JobProgress, last: JobProgress): string =>
+  first.step === last.step ? '' : `, from step ${first.step}`;
 
 const ignored = (progress: JobProgress | undefined): string =>
   progress ? `; step ${progress.step} of ${progress.at} belongs to an earlier attempt and does not count` : '';

@@ -28,10 +28,16 @@ export type CheckpointDecision =
   | { readonly kind: 'wait'; readonly until: number };
 
 /** Adds the present progress if its step, checkpoint or phase is new. */
-export function latestOf(seen: LatestProgress | undefined, progress: JobProgress | undefined, now: number): LatestProgress | undefined {
+export function latestOf(
+  seen: LatestProgress | undefined,
+  progress: JobProgress | undefined,
+  now: number,
+): LatestProgress | undefined {
   if (!progress) return seen;
   const { step, checkpointStep, phase } = seen?.progress ?? {};
-  return seen && progress.step === step && progress.checkpointStep === checkpointStep && progress.phase === phase ? seen : { progress, at: now };
+  return seen && progress.step === step && progress.checkpointStep === checkpointStep && progress.phase === phase
+    ? seen
+    : { progress, at: now };
 }
 
 /** Saved as soon as the checkpoint has the requested step or a later one. Given up at the deadline, or when the job makes no step and reports no other phase. */
@@ -39,17 +45,27 @@ export function judgeCheckpoint(facts: CheckpointFacts, now: number): Checkpoint
   const { atLeast } = facts.request;
   const saved = facts.latest?.progress.checkpointStep;
   if (saved !== undefined && saved >= atLeast)
-    return { kind: 'saved', checkpointStep: saved, because: `the checkpoint of step ${saved} is saved; ${atLeast} was needed` };
+    return {
+      kind: 'saved',
+      checkpointStep: saved,
+      because: `the checkpoint of step ${saved} is saved; ${atLeast} was needed`,
+    };
   const { until, because } = giveUp(facts);
   const late = Math.max(until, facts.lateFrom);
   return now < late
     ? { kind: 'wait', until: late }
-    : { kind: 'missed', because: `${because}; the last checkpoint is ${saved === undefined ? 'not known' : `of step ${saved}`}` };
+    : {
+        kind: 'missed',
+        because: `${because}; the last checkpoint is ${saved === undefined ? 'not known' : `of step ${saved}`}`,
+      };
 }
 
 function giveUp({ request, latest, startedAt }: CheckpointFacts): { readonly until: number; readonly because: string } {
   const { atLeast, withinMs, stallMs } = request;
-  const deadline = { until: startedAt + withinMs, because: `no checkpoint of step ${atLeast} or later within ${formatDuration(withinMs)}` };
+  const deadline = {
+    until: startedAt + withinMs,
+    because: `no checkpoint of step ${atLeast} or later within ${formatDuration(withinMs)}`,
+  };
   if (stallMs === undefined || isResting(latest?.progress.phase)) return deadline;
   const after = latest ? ` after step ${latest.progress.step}` : '';
   const stall = {

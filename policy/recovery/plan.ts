@@ -2,7 +2,14 @@ import { formatDuration } from '../../contract/settings/duration.ts';
 import { traitsOf } from '../../contract/faults/sources.ts';
 import type { Fault } from '../../contract/faults/faults.ts';
 import type { AttemptPod, JobView } from '../../contract/job/jobs.ts';
-import type { Approval, CapacityPlan, CheckpointPlan, RecoveryLevel, RecoveryPlan, Severity } from '../../contract/recovery/plan.ts';
+import type {
+  Approval,
+  CapacityPlan,
+  CheckpointPlan,
+  RecoveryLevel,
+  RecoveryPlan,
+  Severity,
+} from '../../contract/recovery/plan.ts';
 import { podCount, type RecoveryFacts } from '../../contract/recovery/recovery.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import { type JobPolicy, jobPolicy } from '../job/policy.ts';
@@ -28,7 +35,11 @@ export interface InProcess {
 }
 
 /** The plan around one stop, or the in-process attempt that needs none. */
-export function planStop(facts: RecoveryFacts, job: JobView, settings: Recovery): { readonly plan: RecoveryPlan; readonly inProcess?: InProcess } {
+export function planStop(
+  facts: RecoveryFacts,
+  job: JobView,
+  settings: Recovery,
+): { readonly plan: RecoveryPlan; readonly inProcess?: InProcess } {
   const policy = jobPolicy(job.overrides, settings);
   const { severity } = severityOf([...facts.fresh, ...facts.handled], facts.attempt);
   const planning = { facts, job, policy, settings, severity };
@@ -50,15 +61,21 @@ export function planStop(facts: RecoveryFacts, job: JobView, settings: Recovery)
   };
 }
 
-const isTried = ({ facts }: Planning, level: 'process' | 'pod'): boolean => facts.stops > 0 || (facts.tried ?? []).some((one) => one.level === level);
+const isTried = ({ facts }: Planning, level: 'process' | 'pod'): boolean =>
+  facts.stops > 0 || (facts.tried ?? []).some((one) => one.level === level);
 
 /** Only where no node is to blame, because pods must leave a bad node, and where progress shows whether training continues. */
 function tryProcesses(planning: Planning): InProcess | undefined {
   const { facts, job, policy, settings } = planning;
-  if (policy.level !== 'process' || facts.asked || isTried(planning, 'process') || job.progress === undefined) return undefined;
+  if (policy.level !== 'process' || facts.asked || isTried(planning, 'process') || job.progress === undefined)
+    return undefined;
   if (facts.fresh.some(blamesNode)) return undefined;
   const withinMs = settings.levels.process;
-  return { beyond: job.progress.step, withinMs, because: `its processes have ${formatDuration(withinMs)} to pass step ${job.progress.step} by themselves` };
+  return {
+    beyond: job.progress.step,
+    withinMs,
+    because: `its processes have ${formatDuration(withinMs)} to pass step ${job.progress.step} by themselves`,
+  };
 }
 
 const blamesNode = ({ source, node }: Fault): boolean => node !== undefined && traitsOf(source).about !== 'pod';
@@ -71,7 +88,8 @@ function levelOf(planning: Planning): RecoveryLevel {
   if (policy.level === 'job') return whole('all pods restart together');
   if (isTried(planning, 'pod')) return whole(before?.because ?? 'the pods alone were tried');
   if (facts.asked) return whole('a person requested the whole job');
-  if (!job.canStopBy.includes('delete-collection')) return whole(`the controller of ${job.ref.kind} does not replace single pods`);
+  if (!job.canStopBy.includes('delete-collection'))
+    return whole(`the controller of ${job.ref.kind} does not replace single pods`);
   const { pods } = facts.attempt;
   const broken = brokenPods(facts);
   if (broken.length === 0) return whole('no single pod is to blame');
@@ -83,7 +101,12 @@ function levelOf(planning: Planning): RecoveryLevel {
     .slice(0, 5)
     .map(({ name }) => name)
     .join(', ')}${more}`;
-  return { name: 'pod', pods: broken.map(({ uid }) => uid), withinMs: settings.levels.pod, because: `${names} first, the whole job when that does not help` };
+  return {
+    name: 'pod',
+    pods: broken.map(({ uid }) => uid),
+    withinMs: settings.levels.pod,
+    because: `${names} first, the whole job when that does not help`,
+  };
 }
 
 /** Failed pods, and pods on blamed nodes. */
@@ -117,7 +140,12 @@ function saveFirst({ facts, job, policy, settings, severity }: Planning): Checkp
   if (progress === undefined) return none('its progress is not known');
   if (policy.checkpoint === 'on-termination') {
     const withinMs = settings.checkpoint.acknowledged;
-    return { strategy: 'on-termination', atLeast: progress.step, withinMs, because: `it saves step ${progress.step} on termination` };
+    return {
+      strategy: 'on-termination',
+      atLeast: progress.step,
+      withinMs,
+      because: `it saves step ${progress.step} on termination`,
+    };
   }
   const gpus = job.gpus ?? podCount(facts.attempt);
   const { choice, ...chosen } = chooseTiming({ severity, progress, gpus, now: facts.now ?? 0 }, settings.checkpoint);
@@ -132,5 +160,9 @@ function capacityPlanFor({ facts, job, policy, settings, severity }: Planning): 
   const { minReplicas, allowedSizes } = job.overrides ?? {};
   const least = minReplicas ?? allowedSizes?.at(-1) ?? job.podsExpected;
   const isOrdered = facts.asked && facts.stops === 0;
-  return { choice: isOrdered ? 'restart' : severity === 'dead' ? policy.dead : policy.short, least, ...(allowedSizes && { allowedSizes }) };
+  return {
+    choice: isOrdered ? 'restart' : severity === 'dead' ? policy.dead : policy.short,
+    least,
+    ...(allowedSizes && { allowedSizes }),
+  };
 }

@@ -26,7 +26,9 @@ function whyNotStoppable(job: JobView): Reason | undefined {
     because: `with restart policy ${job.restartPolicy} its controller fails the job when pods are deleted`,
     remedy: 'use restart policy OnFailure',
   };
-  return job.queue === undefined ? fails : { ...fails, because: `queue ${job.queue} owns its suspend field, and ${fails.because}` };
+  return job.queue === undefined
+    ? fails
+    : { ...fails, because: `queue ${job.queue} owns its suspend field, and ${fails.because}` };
 }
 
 function refusesUnsafe({ ref: { kind } }: JobView, { recovery: { unsafeSuspend } }: Settings): boolean {
@@ -39,6 +41,7 @@ export function decideOptIn(job: JobView, settings: Settings): Undated<OptInDeci
   const why = whyNotRecoverable(job, settings);
   if (why) return { kind: 'warn', ...why, because: `kcover cannot recover this job: ${why.because}` };
   const { unsafeSuspend } = job;
-  if (unsafeSuspend) return { kind: 'warn', ...unsafeSuspend, because: `a recovery may fail this job: ${unsafeSuspend.because}` };
+  if (unsafeSuspend)
+    return { kind: 'warn', ...unsafeSuspend, because: `a recovery may fail this job: ${unsafeSuspend.because}` };
   return { kind: 'watch', because: `opted in since ${job.optedInAt}` };
 }

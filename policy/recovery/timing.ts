@@ -51,13 +51,21 @@ export function chooseTiming(facts: TimingFacts, settings: Settings): TimingDeci
   const hours = (ms: number): number => (ms * facts.gpus) / 3_600_000;
   const timing = { now: hours(lost.now), afterCheckpoint: hours(lost.afterCheckpoint), nextInMs: Math.round(nextMs) };
   const because = `waiting ${formatDuration(nextMs)} for step ${nextStep} is expected to cost ${formatHours(timing.afterCheckpoint)} GPU-hours, stopping now ${formatHours(timing.now)}`;
-  if (lateMs <= 0) return stopNow(`the checkpoint of step ${nextStep} is overdue, and it is unknown when it comes`, timing, stallMs);
-  if (nextMs > settings.most) return stopNow(`${because}, but the longest wait is ${formatDuration(settings.most)}`, timing, stallMs);
+  if (lateMs <= 0)
+    return stopNow(`the checkpoint of step ${nextStep} is overdue, and it is unknown when it comes`, timing, stallMs);
+  if (nextMs > settings.most)
+    return stopNow(`${because}, but the longest wait is ${formatDuration(settings.most)}`, timing, stallMs);
   if (lost.afterCheckpoint >= lost.now) return stopNow(because, timing, stallMs);
   return { choice: 'after-checkpoint', timing, withinMs: Math.ceil(Math.min(lateMs, settings.most)), stallMs, because };
 }
 
-const stopNow = (because: string, timing: StopTiming, stallMs: number): TimingDecision => ({ choice: 'now', timing, withinMs: 0, stallMs, because });
+const stopNow = (because: string, timing: StopTiming, stallMs: number): TimingDecision => ({
+  choice: 'now',
+  timing,
+  withinMs: 0,
+  stallMs,
+  because,
+});
 
 /** Where training is between two checkpoints. */
 interface CheckpointTimes {
@@ -69,7 +77,11 @@ interface CheckpointTimes {
   readonly nextStep: number;
 }
 
-function whereItIs({ severity, progress, now }: TimingFacts, stallMs: number, { slowdown }: Settings): CheckpointTimes | { readonly unknown: string } {
+function whereItIs(
+  { severity, progress, now }: TimingFacts,
+  stallMs: number,
+  { slowdown }: Settings,
+): CheckpointTimes | { readonly unknown: string } {
   if (!progress) return { unknown: 'the job reports no progress' };
   const { step, checkpointStep, pace, phase = 'training' } = progress;
   const msPerStep = usable(pace?.msPerStep);
@@ -77,10 +89,12 @@ function whereItIs({ severity, progress, now }: TimingFacts, stallMs: number, { 
   if (msPerStep === 0) return { unknown: 'the pace of its steps is not known' };
   if (checkpointStep === undefined) return { unknown: 'no checkpoint was reported' };
   if (interval === 0) return { unknown: 'the interval of its checkpoints is not known' };
-  if (checkpointStep > step) return { unknown: `the checkpoint of step ${checkpointStep} is newer than step ${step}: one of them is wrong` };
+  if (checkpointStep > step)
+    return { unknown: `the checkpoint of step ${checkpointStep} is newer than step ${step}: one of them is wrong` };
   // The node's clock may be ahead of ours, so a report from the future counts as one of now.
   const ageMs = usable(now - Date.parse(progress.at));
-  if (ageMs > stallMs && phase === 'training') return { unknown: `no step was reported for ${formatDuration(ageMs)}: it is unknown whether it still trains` };
+  if (ageMs > stallMs && phase === 'training')
+    return { unknown: `no step was reported for ${formatDuration(ageMs)}: it is unknown whether it still trains` };
   const since = step - checkpointStep + (phase === 'training' ? ageMs / msPerStep : 0);
   // The pace may have been measured before the job became slow.
   const slowest = severity === 'slow' ? Math.max(0.1, 1 - slowdown) : 1;
@@ -98,7 +112,11 @@ function whereItIs({ severity, progress, now }: TimingFacts, stallMs: number, { 
  * both sums alike. The work that a degrading job loses if it ends before the checkpoint grows with time: the mean of `lastMs + t` over an
  * exponential `t`.
  */
-function lossOf(severity: Severity, { lastMs, nextMs }: CheckpointTimes, { mtbf, slowdown }: Settings): Omit<StopTiming, 'nextInMs'> {
+function lossOf(
+  severity: Severity,
+  { lastMs, nextMs }: CheckpointTimes,
+  { mtbf, slowdown }: Settings,
+): Omit<StopTiming, 'nextInMs'> {
   switch (severity) {
     case 'dead':
       return { now: lastMs, afterCheckpoint: lastMs + nextMs };
@@ -113,6 +131,8 @@ function lossOf(severity: Severity, { lastMs, nextMs }: CheckpointTimes, { mtbf,
 }
 
 /** 0 for missing or meaningless values. */
-const usable = (value: number | undefined): number => (value !== undefined && Number.isFinite(value) && value > 0 ? value : 0);
+const usable = (value: number | undefined): number =>
+  value !== undefined && Number.isFinite(value) && value > 0 ? value : 0;
 
-const formatHours = (hours: number): string => (hours < 0.001 ? '0' : hours < 0.1 ? hours.toPrecision(1) : hours.toFixed(1));
+const formatHours = (hours: number): string =>
+  hours < 0.001 ? '0' : hours < 0.1 ? hours.toPrecision(1) : hours.toFixed(1);

@@ -38,14 +38,16 @@ export const chartAdmission = (): string =>
     .replace(/\n---\n(\{\{- end)/, '\n$1');
 
 /** The policies as objects to apply, for an installation without the chart. */
-export const admissionPage = (): string => [head(source), ...admissionPolicies(byDefault).map(textOf)].join('\n---\n') + '\n';
+export const admissionPage = (): string =>
+  [head(source), ...admissionPolicies(byDefault).map(textOf)].join('\n---\n') + '\n';
 
 /** Expressions are written unescaped: quotes in them belong to CEL. */
 function textOf(object: object): string {
   const document = new Document(object);
   visit(document, {
     Pair: (_, pair) => {
-      if (isPair(pair) && isScalar(pair.key) && pair.key.value === 'expression' && isScalar(pair.value)) pair.value.type = 'BLOCK_LITERAL';
+      if (isPair(pair) && isScalar(pair.key) && pair.key.value === 'expression' && isScalar(pair.value))
+        pair.value.type = 'BLOCK_LITERAL';
     },
   });
   return document.toString({ lineWidth: 0 }).trimEnd();

@@ -14,7 +14,11 @@ const accounts = Object.keys(permissions) as readonly (keyof typeof permissions)
 const placeholders: Readonly<Record<string, string>> = {
   [ownNamespace]: namespace,
   [leaseName]: fullName,
-  ...Object.fromEntries(accounts.flatMap((role) => [`kcover-${role}`, tenantsName(role)].map((name) => [name, name.replace('kcover', fullName)]))),
+  ...Object.fromEntries(
+    accounts.flatMap((role) =>
+      [`kcover-${role}`, tenantsName(role)].map((name) => [name, name.replace('kcover', fullName)]),
+    ),
+  ),
 };
 
 /** The rights of the roles as a template of the chart: the same objects with the names of a release. */
@@ -23,7 +27,9 @@ export const chartRbac = (): string =>
     '# Made from kube/permissions.ts by npm run generate; changes here are lost.',
     '#',
     ...reasons(),
-    ...[...clusterRoles(), ...roles()].flatMap((object) => (isForTenants(object) ? inNamespaces(object) : ['---', template(object)])),
+    ...[...clusterRoles(), ...roles()].flatMap((object) =>
+      isForTenants(object) ? inNamespaces(object) : ['---', template(object)],
+    ),
     '',
   ].join('\n');
 
@@ -48,9 +54,19 @@ function template(object: RightsObject): string {
     metadata: { ...object.metadata, labels: 'LABELS' },
     // An account may have its own name; everything else is named after the release.
     ...(account && {
-      subjects: [{ kind: 'ServiceAccount', name: `{{ include "kcover.serviceAccountName" (dict "root" $ "role" "${account}") }}`, namespace: ownNamespace }],
+      subjects: [
+        {
+          kind: 'ServiceAccount',
+          name: `{{ include "kcover.serviceAccountName" (dict "root" $ "role" "${account}") }}`,
+          namespace: ownNamespace,
+        },
+      ],
     }),
   };
-  const text = stringify(named, (_key, value: unknown) => (typeof value === 'string' ? (placeholders[value] ?? value) : value), { lineWidth: 0 });
+  const text = stringify(
+    named,
+    (_key, value: unknown) => (typeof value === 'string' ? (placeholders[value] ?? value) : value),
+    { lineWidth: 0 },
+  );
   return text.trimEnd().replace('labels: LABELS', 'labels: {{- include "kcover.labels" $ | nindent 4 }}');
 }

@@ -40,7 +40,10 @@ export function chartSchema(): string {
 function settingsOf(role: RoleName): JsonSchema {
   const { $schema: _, ...schema } = jsonOf(settingsSchemas[role]);
   for (const path of fromTheRelease[role]) remove(schema, path.split('.'));
-  return { ...schema, description: `Settings of kcover ${role} (docs/reference/settings.md), without those that the chart itself decides` };
+  return {
+    ...schema,
+    description: `Settings of kcover ${role} (docs/reference/settings.md), without those that the chart itself decides`,
+  };
 }
 
 /** Removes a property, and its group when that becomes empty. */
@@ -57,7 +60,11 @@ const jsonOf = (schema: z.core.$ZodType): JsonSchema =>
     io: 'input',
     override: ({ zodSchema, jsonSchema }) => {
       const { type } = zodSchema._zod.def;
-      if (type === 'prefault' && typeof jsonSchema.default === 'string' && parseDuration(jsonSchema.default) !== undefined)
+      if (
+        type === 'prefault' &&
+        typeof jsonSchema.default === 'string' &&
+        parseDuration(jsonSchema.default) !== undefined
+      )
         jsonSchema.pattern = durationPattern;
       if (type === 'record') nameByPattern(jsonSchema);
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

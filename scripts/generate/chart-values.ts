@@ -95,7 +95,9 @@ export const chartValues = z.strictObject({
     port: z.int().min(1).max(65_535).optional(),
     tls: group({
       existingSecret: name.describe('Secret with tls.crt and tls.key; made by the chart otherwise').optional(),
-      caConfigMap: name.describe("ConfigMap with ca.crt, in the agents' namespace; needed with existingSecret and certManager").optional(),
+      caConfigMap: name
+        .describe("ConfigMap with ca.crt, in the agents' namespace; needed with existingSecret and certManager")
+        .optional(),
       certManager: group({
         issuerRef: z
           .strictObject({ name: name.optional(), kind: z.string().optional(), group: z.string().optional() })
@@ -106,9 +108,14 @@ export const chartValues = z.strictObject({
     }),
   }),
   rbac: group({
-    namespaces: z.array(name).describe('Where pods may be deleted, jobs changed and logs read; everywhere if empty').optional(),
+    namespaces: z
+      .array(name)
+      .describe('Where pods may be deleted, jobs changed and logs read; everywhere if empty')
+      .optional(),
   }),
-  admission: group({ enabled: z.boolean().describe('ValidatingAdmissionPolicies for the roles and for host paths of pods').optional() }),
+  admission: group({
+    enabled: z.boolean().describe('ValidatingAdmissionPolicies for the roles and for host paths of pods').optional(),
+  }),
   networkPolicy: group({
     enabled: flag,
     metricsFrom: z.array(object).describe('Who may read health and metrics').optional(),

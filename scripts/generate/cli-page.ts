@@ -20,7 +20,10 @@ export function cliPage(): string {
       '## Exit codes',
       markdownTable(
         ['code', 'meaning'],
-        Object.entries(exitMeanings).map(([name, meaning]) => [String(exitCodes[name as keyof typeof exitCodes]), meaning]),
+        Object.entries(exitMeanings).map(([name, meaning]) => [
+          String(exitCodes[name as keyof typeof exitCodes]),
+          meaning,
+        ]),
       ),
       'Errors go to stderr and read: what, because, try.',
       '## Commands',
@@ -56,7 +59,10 @@ function section(name: string, entry: CommandEntry, command: Command): string {
       ? [
           markdownTable(
             ['argument', 'meaning'],
-            entry.arguments.map((each) => [`\`${each.name}\``, `${each.describe}${each.choices ? `: ${each.choices.join(', ')}` : ''}`]),
+            entry.arguments.map((each) => [
+              `\`${each.name}\``,
+              `${each.describe}${each.choices ? `: ${each.choices.join(', ')}` : ''}`,
+            ]),
           ),
         ]
       : []),
@@ -68,4 +74,5 @@ function section(name: string, entry: CommandEntry, command: Command): string {
   ].join('\n\n');
 }
 
-const fenced = (lines: readonly string[]): string => ['```sh', ...lines.map((line) => cell(line).replaceAll('\\|', '|')), '```'].join('\n');
+const fenced = (lines: readonly string[]): string =>
+  ['```sh', ...lines.map((line) => cell(line).replaceAll('\\|', '|')), '```'].join('\n');

@@ -11,7 +11,12 @@ export const errorsPage = (): string =>
     'Every error has a code, says what happened and why, and what to try. In Temporal the code is the failure type; in a log it is the field `code`.',
     markdownTable(
       ['code', 'what', 'then', 'try'],
-      Object.entries(errorCatalogue).map(([code, { what, kind, remedy: advice }]) => [`\`${code}\``, what, kinds[kind], advice]),
+      Object.entries(errorCatalogue).map(([code, { what, kind, remedy: advice }]) => [
+        `\`${code}\``,
+        what,
+        kinds[kind],
+        advice,
+      ]),
     ),
     '',
   ]

@@ -1,10 +1,12 @@
 import { type MetricEntry, metricTable } from '../../contract/metrics.ts';
 import { generated, markdownTable } from './markdown.ts';
 
-const titles = { every: 'Every role', controller: 'kcover controller', worker: 'kcover worker', agent: 'kcover agent' } as const satisfies Record<
-  keyof typeof metricTable,
-  string
->;
+const titles = {
+  every: 'Every role',
+  controller: 'kcover controller',
+  worker: 'kcover worker',
+  agent: 'kcover agent',
+} as const satisfies Record<keyof typeof metricTable, string>;
 
 /** Every metric of kcover's own. */
 export const metricsPage = (): string =>

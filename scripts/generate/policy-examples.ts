@@ -30,7 +30,10 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'budget.platform': ['10', 'the same for evictions, preemption and nodes that are not ready'],
   'budget.user': ['2', 'user code has two; faults of unknown cause keep `recoveries`'],
   'budget.unknown': ['2', 'faults of unknown cause have two; user code keeps `recoveries`'],
-  'budget.crashLoop': ['2', 'when it crashes a third time without a newer checkpoint, that is refused until a person asks for it'],
+  'budget.crashLoop': [
+    '2',
+    'when it crashes a third time without a newer checkpoint, that is refused until a person asks for it',
+  ],
   'budget.label': ['2', 'the need-recovery label has two; `kcover recover` has no limit'],
   'budget.window': ['24h', 'recoveries are counted over a day'],
   'budget.backoff.first': ['1m', 'a minute passes between the end of the first recovery and the second'],
@@ -42,15 +45,24 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'approval.within': ['2h', 'the question stands for two hours'],
   'approval.otherwise': ['approve', 'without an answer the recovery goes on'],
 
-  'checkpoint.strategy': ['on-termination', 'the job is stopped with grace, and the checkpoint that it saves then is awaited'],
+  'checkpoint.strategy': [
+    'on-termination',
+    'the job is stopped with grace, and the checkpoint that it saves then is awaited',
+  ],
   'checkpoint.most': ['30m', 'a checkpoint that is more than half an hour away is not waited for'],
   'checkpoint.acknowledged': ['3m', 'the next attempt waits up to 3 min for the report that the last step was saved'],
-  'checkpoint.mtbf': ['20m', 'a degrading node is expected to end the job in 20 min, so that waiting is rarely worth it'],
+  'checkpoint.mtbf': [
+    '20m',
+    'a degrading node is expected to end the job in 20 min, so that waiting is rarely worth it',
+  ],
   'checkpoint.slowdown': ['0.5', 'a slow node is expected to cost half of the speed, so that waiting costs more'],
 
   'capacity.check': ['false', 'capacity is not looked up: the pods wait for the scheduler'],
   'capacity.short': ['shrink', 'a job that still runs goes on with fewer pods, where it says how few'],
-  'capacity.dead': ['standby', 'a dead job gets standby nodes when they give capacity for all its pods, and waits otherwise'],
+  'capacity.dead': [
+    'standby',
+    'a dead job gets standby nodes when they give capacity for all its pods, and waits otherwise',
+  ],
   'capacity.standbyTaint': ['example.com/reserve', 'nodes with this taint are standby nodes'],
   'capacity.priorityClass': ['recovered', 'the pods of a job that was suspended and let go on have this class'],
 
@@ -67,16 +79,27 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'jobMay.hang': ['[ignore, notify]', 'no job may ask to be restarted when it hangs'],
   'jobMay.retries': ['5', 'a job that asks for 50 gets 5, and the incident says so'],
 
-  ...Object.fromEntries(jobKinds.map((kind) => [`stop.${kind}`, ['delete-collection', 'its pods are deleted, where its controller survives that']])),
+  ...Object.fromEntries(
+    jobKinds.map((kind) => [
+      `stop.${kind}`,
+      ['delete-collection', 'its pods are deleted, where its controller survives that'],
+    ]),
+  ),
 
   'deadNode.force': ['false', 'pods on dead nodes stay Terminating until a person looks'],
   'deadNode.after': ['2m', 'a node must have been silent for 2 min before its pods are given up'],
   'deadNode.grace': ['1m', 'pods on dead nodes get a minute of their grace period'],
 
-  'unsafeSuspend.Job': ['stop', 'a large batch Job with OnFailure and a low backoffLimit is stopped all the same, and may be failed by its own controller'],
+  'unsafeSuspend.Job': [
+    'stop',
+    'a large batch Job with OnFailure and a low backoffLimit is stopped all the same, and may be failed by its own controller',
+  ],
   'unsafeSuspend.JobSet': ['stop', 'the same for a JobSet'],
   'unsafeSuspend.MPIJobV2beta1': ['stop', 'an MPIJob whose launcher may not fail once is stopped all the same'],
-  'unsafeSuspend.TrainJob': ['stop', 'TrainJobs are stopped: the backoffLimit of their runtimes is known to be high enough'],
+  'unsafeSuspend.TrainJob': [
+    'stop',
+    'TrainJobs are stopped: the backoffLimit of their runtimes is known to be high enough',
+  ],
   'evidence.within': ['0s', 'nothing is kept, and no stop waits for it'],
   'evidence.directory': ['/mnt/evidence', 'a volume that all workers share'],
   'evidence.keep': ['720h', 'evidence is kept for 30 days'],
@@ -109,7 +132,8 @@ export interface OverrideExample {
 export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExample>> = {
   mode: {
     values: recoveryModes.join(', '),
-    means: 'how its pods are stopped. off: nothing is done unless a person asks; the incident says what would have been',
+    means:
+      'how its pods are stopped. off: nothing is done unless a person asks; the incident says what would have been',
     limit: 'recovery.jobMay.mode',
     example: { [ours.mode]: 'force' },
     does: 'its pods go at once, with nothing to save',

@@ -9,7 +9,9 @@ import { annotationExamples, settingExamples, referenceExamples, type OverrideEx
 /** Everything that decides a recovery: the operator's settings, and the overrides of a job. */
 export const policyPage = (): string =>
   [
-    generated('contract/faults/sources.ts, contract/recovery/settings.schema.ts, contract/job/job-overrides.ts and scripts/generate/policy-examples.ts'),
+    generated(
+      'contract/faults/sources.ts, contract/recovery/settings.schema.ts, contract/job/job-overrides.ts and scripts/generate/policy-examples.ts',
+    ),
     '# Policy of a recovery',
     "What decides how a job is recovered: `recovery` in the worker's [settings](settings.md), and what the job asks for by its annotations, as far as the operator lets it. What each step does with it: [recovery](../recovery.md). `kcover plan JOB` says what would be done now, and `kcover config check worker FILE` what a file leads to.",
     'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training counts as stalled).',
@@ -49,7 +51,15 @@ export const policyPage = (): string =>
 
 const sourceTable = (): string =>
   markdownTable(
-    ['source', 'observes', 'reported by', 'codes', 'about', 'actions of its codes', 'blame, unless action or code say more'],
+    [
+      'source',
+      'observes',
+      'reported by',
+      'codes',
+      'about',
+      'actions of its codes',
+      'blame, unless action or code say more',
+    ],
     Object.entries<SourceTraits>(faultSources).map(([name, { observes, reporter, codes, about, actions, blame }]) => [
       `\`${name}\``,
       observes,
@@ -70,7 +80,14 @@ function groups(): readonly (readonly [name: string, describe: string | undefine
   const named = Object.entries(shape).filter(([, schema]) => shapeOf(schema) !== undefined);
   return [
     ['recovery', undefined, fields.filter(({ path }) => path.length === 1)],
-    ...named.map(([name, schema]) => [`recovery.${name}`, describeOf(schema), fields.filter(({ path }) => path.length > 1 && path[0] === name)] as const),
+    ...named.map(
+      ([name, schema]) =>
+        [
+          `recovery.${name}`,
+          describeOf(schema),
+          fields.filter(({ path }) => path.length > 1 && path[0] === name),
+        ] as const,
+    ),
   ];
 }
 
@@ -94,12 +111,22 @@ function settingRow({ path, type, byDefault, describe }: Field, ofGroup: string 
 export const settingExample = (path: readonly string[], value: string): string =>
   `recovery: ${path.reduceRight((inner, key) => `{ ${key}: ${inner} }`, value)}`;
 
-const overrideTable = <K extends string>(overrides: Readonly<Record<K, OverrideExample>>, names: Readonly<Record<K, string>>): string =>
+const overrideTable = <K extends string>(
+  overrides: Readonly<Record<K, OverrideExample>>,
+  names: Readonly<Record<K, string>>,
+): string =>
   markdownTable(
     ['name', 'value', 'meaning', 'limited by', 'example', 'what it does'],
     (Object.keys(overrides) as K[]).map((override) => {
       const { values, means, limit, example, does } = overrides[override];
       const said = Object.entries(example).map(([key, value]) => `\`${key}: "${value}"\``);
-      return [`\`${names[override]}\``, values, means, limit === undefined ? '' : `\`${limit}\``, said.join(', '), does];
+      return [
+        `\`${names[override]}\``,
+        values,
+        means,
+        limit === undefined ? '' : `\`${limit}\``,
+        said.join(', '),
+        does,
+      ];
     }),
   );

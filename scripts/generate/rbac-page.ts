@@ -3,7 +3,10 @@ import { clusterRoles, ownNamespace, type Permission, permissions, roles } from 
 
 /** The reason for each right, as comments. */
 export const reasons = (): readonly string[] => [
-  ...Object.entries(permissions).flatMap(([role, table]) => [`# ${role}:`, ...table.map((each) => `#   ${describe(each)}`)]),
+  ...Object.entries(permissions).flatMap(([role, table]) => [
+    `# ${role}:`,
+    ...table.map((each) => `#   ${describe(each)}`),
+  ]),
   '# agent: nothing.',
 ];
 
@@ -15,7 +18,10 @@ export const rbacPage = (): string => {
     metadata: { name: `kcover-${role}`, namespace: ownNamespace },
   }));
   const documents = [...accounts, ...clusterRoles(), ...roles()].map((object) => stringify(object, { lineWidth: 0 }));
-  return ['# Made from kube/permissions.ts by npm run generate; changes here are lost.', '#', ...reasons(), ''].join('\n') + `---\n${documents.join('---\n')}`;
+  return (
+    ['# Made from kube/permissions.ts by npm run generate; changes here are lost.', '#', ...reasons(), ''].join('\n') +
+    `---\n${documents.join('---\n')}`
+  );
 };
 
 const describe = ({ resource, apiGroup, verbs, why, names, own }: Permission): string =>

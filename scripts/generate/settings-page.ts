@@ -12,7 +12,10 @@ export const settingsPage = (): string =>
     'One YAML file for each role, given by `--config`. Every setting has a default, so an empty file, or none, is a good start. A key that is not listed here is an error, and so is a value of another type: the process does not start. A duration is written `500ms`, `30s`, `10m`, `1h` or `7d`; it is at most ' +
       `\`${formatDuration(longestWaitMs)}\` unless stated otherwise, because no timer can wait longer.`,
     '`kcover config check ROLE FILE` says what is wrong with a file, and prints the effective settings.',
-    ...roles.flatMap((role) => [`## kcover ${role}`, markdownTable(['setting', 'value', 'default', 'meaning'], fieldsOf(settingsSchemas[role]).map(row))]),
+    ...roles.flatMap((role) => [
+      `## kcover ${role}`,
+      markdownTable(['setting', 'value', 'default', 'meaning'], fieldsOf(settingsSchemas[role]).map(row)),
+    ]),
     '',
   ]
     .join('\n\n')

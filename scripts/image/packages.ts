@@ -27,7 +27,12 @@ export function packagesNeeded(lock: LockFile, names: Iterable<string>): Readonl
   return needed;
 }
 
-function namesNeededBy({ dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} }: LockedPackage): readonly string[] {
+function namesNeededBy({
+  dependencies,
+  optionalDependencies,
+  peerDependencies = {},
+  peerDependenciesMeta = {},
+}: LockedPackage): readonly string[] {
   const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
   return [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
 }

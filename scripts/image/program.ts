@@ -13,7 +13,9 @@ interface Package {
 }
 
 /** Commands that work in the image of the agent; `doctor` only with `--role agent`. */
-const commandsOfAgent = ['agent', 'classify', 'config-check', 'doctor', 'redact'].map((name) => `cli/commands/${name}.js`);
+const commandsOfAgent = ['agent', 'classify', 'config-check', 'doctor', 'redact'].map(
+  (name) => `cli/commands/${name}.js`,
+);
 
 const followsDynamic: Readonly<Record<ImageName, (file: string) => boolean>> = {
   agent: (file) => commandsOfAgent.includes(file),
@@ -30,11 +32,17 @@ export function copyProgram(source: string, image: ImageName, target: string): v
   const lock = JSON.parse(readFileSync(join(source, 'package-lock.json'), 'utf8')) as LockFile;
   for (const directory of packagesNeeded(lock, packages)) {
     // Packages for other systems are in the lock file and not installed.
-    if (existsSync(join(source, directory))) cpSync(join(source, directory), join(target, directory), { recursive: true, filter: isUsed });
+    if (existsSync(join(source, directory)))
+      cpSync(join(source, directory), join(target, directory), { recursive: true, filter: isUsed });
   }
-  const { dependencies, name, version, license, type } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as Package;
+  const { dependencies, name, version, license, type } = JSON.parse(
+    readFileSync(join(source, 'package.json'), 'utf8'),
+  ) as Package;
   const needed = Object.fromEntries(Object.entries(dependencies).filter(([each]) => packages.has(each)));
-  writeFileSync(join(target, 'package.json'), JSON.stringify({ name, version, license, type, dependencies: needed }, null, 2));
+  writeFileSync(
+    join(target, 'package.json'),
+    JSON.stringify({ name, version, license, type, dependencies: needed }, null, 2),
+  );
   copy(join(source, 'LICENSE'), join(target, 'LICENSE'));
   writeStarter(join(source, 'bin/kcover.js'), join(target, 'bin/kcover.js'));
 }
@@ -45,7 +53,10 @@ function copy(from: string, to: string): void {
 }
 
 /** Names that packages use for the system of a native build. */
-const system = { release: `${process.arch === 'x64' ? 'x86_64' : 'aarch64'}-unknown-linux-gnu`, prebuild: `linux-${process.arch}` } as const;
+const system = {
+  release: `${process.arch === 'x64' ? 'x86_64' : 'aarch64'}-unknown-linux-gnu`,
+  prebuild: `linux-${process.arch}`,
+} as const;
 
 /** Nested packages are copied separately if they are needed. Node loads no TypeScript from packages, and no Rust. */
 function isUsed(path: string): boolean {

@@ -38,8 +38,12 @@ function importsOf(file: string, text: string, withDynamic: boolean): readonly s
   const { module, errors } = parseSync(file, text);
   if (errors.length > 0) throw new Error(`${file} cannot be parsed: ${errors[0]?.message}`);
   const still = module.staticImports.map(({ moduleRequest }) => moduleRequest.value);
-  const again = module.staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? []));
-  const dynamic = module.dynamicImports.map(({ moduleRequest: { start, end } }) => literal(file, text.slice(start, end)));
+  const again = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? []),
+  );
+  const dynamic = module.dynamicImports.map(({ moduleRequest: { start, end } }) =>
+    literal(file, text.slice(start, end)),
+  );
   return [...still, ...again, ...(withDynamic ? dynamic : [])];
 }
 

@@ -28,7 +28,11 @@ const licencesOfLibraries: Readonly<Record<string, string>> = {
 
 /** Written next to the program in `target`; `system` is below both. */
 export function writeSbom(image: ImageName, target: string, system: string): void {
-  const listed = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], { cwd: target, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  const listed = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], {
+    cwd: target,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
   const { serialNumber: _, ...bom } = JSON.parse(listed) as Bom;
   const { timestamp: __, ...metadata } = bom.metadata;
   const name = image === 'agent' ? 'kcover-agent' : 'kcover';
@@ -39,7 +43,13 @@ export function writeSbom(image: ImageName, target: string, system: string): voi
 
 function node(): Component {
   const version = process.versions.node;
-  return { type: 'platform', name: 'node', version, purl: `pkg:generic/node@${version}`, licenses: [{ license: { id: 'MIT' } }] };
+  return {
+    type: 'platform',
+    name: 'node',
+    version,
+    purl: `pkg:generic/node@${version}`,
+    licenses: [{ license: { id: 'MIT' } }],
+  };
 }
 
 function libraries(system: string): readonly Component[] {
@@ -48,7 +58,8 @@ function libraries(system: string): readonly Component[] {
     const text = readFileSync(join(records, name), 'utf8');
     const field = (key: string): string => new RegExp(`^${key}: (.+)$`, 'm').exec(text)?.[1] ?? '';
     const expression = licencesOfLibraries[name];
-    if (expression === undefined) throw new Error(`the licence of ${name} is not listed: read it and add it to scripts/image/sbom.ts`);
+    if (expression === undefined)
+      throw new Error(`the licence of ${name} is not listed: read it and add it to scripts/image/sbom.ts`);
     const version = field('Version');
     const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${field('Architecture')}`;
     return { type: 'library', name, version, purl, licenses: [{ expression }] };

@@ -1,7 +1,16 @@
 /** The base file system of an image: Node, the libraries that it loads, and their package metadata. No shell, no package manager. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 
@@ -29,7 +38,10 @@ export function makeSystem(source: string, target: string): void {
   for (const library of libraries) copyLibrary(library, target);
   for (const name of new Set([...libraries].map(packageOf))) describePackage(name, target);
 
-  writeFileSync(join(target, 'etc/passwd'), `root:x:0:0:root:/:/sbin/nologin\nkcover:x:${user}:${user}:kcover:/tmp:/sbin/nologin\n`);
+  writeFileSync(
+    join(target, 'etc/passwd'),
+    `root:x:0:0:root:/:/sbin/nologin\nkcover:x:${user}:${user}:kcover:/tmp:/sbin/nologin\n`,
+  );
   writeFileSync(join(target, 'etc/group'), `root:x:0:\nkcover:x:${user}:\n`);
   // Without it, names in /etc/hosts are looked up in the DNS first.
   writeFileSync(join(target, 'etc/nsswitch.conf'), 'hosts: files dns\n');
@@ -40,7 +52,8 @@ export function makeSystem(source: string, target: string): void {
 const output = (file: string, ...args: readonly string[]): string => execFileSync(file, args, { encoding: 'utf8' });
 
 /** `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)`, and the loader, which has no arrow. */
-const librariesOf = (program: string): readonly string[] => [...output('ldd', program).matchAll(/(?:=>\s+|^\s*)(\/\S+)\s+\(0x/gm)].map(([, path = '']) => path);
+const librariesOf = (program: string): readonly string[] =>
+  [...output('ldd', program).matchAll(/(?:=>\s+|^\s*)(\/\S+)\s+\(0x/gm)].map(([, path = '']) => path);
 
 /** Under the name by which it is looked up, below usr/, where Debian has all libraries. */
 function copyLibrary(path: string, target: string): void {

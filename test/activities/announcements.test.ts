@@ -2,7 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { withAnnouncements } from '../../activities/announcements.ts';
 import type { Activities, Announcement } from '../../contract/wire/activities.ts';
 
-const event = (reason: Announcement['reason']): Announcement => ({ about: { kind: 'node', name: 'gpu-1' }, type: 'Normal', reason, message: 'so', key: 'k' });
+const event = (reason: Announcement['reason']): Announcement => ({
+  about: { kind: 'node', name: 'gpu-1' },
+  type: 'Normal',
+  reason,
+  message: 'so',
+  key: 'k',
+});
 const along = { events: [event('NodeReleased'), event('FaultObserved')] };
 
 type Call = (request: unknown, along?: unknown) => Promise<unknown>;
@@ -17,7 +23,9 @@ function activity(main: (request: unknown) => Promise<unknown>, refusals = 0) {
     if (left >= 0) throw new Error('503');
     written.push(...events.map(({ reason }) => reason));
   };
-  const all = withAnnouncements({ announce, observeJob: main } as unknown as Activities, { warn: (given: unknown) => void warnings.push(given) });
+  const all = withAnnouncements({ announce, observeJob: main } as unknown as Activities, {
+    warn: (given: unknown) => void warnings.push(given),
+  });
   return { call: all.observeJob as unknown as Call, written, warnings };
 }
 

@@ -32,7 +32,12 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   proxy.setFaultProfile({});
-  const remove = (job: JobRef) => askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up');
+  const remove = (job: JobRef) =>
+    askKube(
+      cluster.kube,
+      { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } },
+      'tidy up',
+    );
   await Promise.all(created.map((job) => remove(job).catch(() => undefined)));
   await cluster.close();
   await proxy.close();
@@ -42,7 +47,10 @@ const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
 
 async function create(more: Partial<Parameters<typeof pytorchJob>[0]>): Promise<RunningJob> {
   const name = `cut-${randomUUID().slice(0, 8)}`;
-  const job = await createJob(cluster.api, pytorchJob({ name, workers: 1, gpus: 0, labels: { [labels.cascadingRecovery]: 'true' }, ...more }));
+  const job = await createJob(
+    cluster.api,
+    pytorchJob({ name, workers: 1, gpus: 0, labels: { [labels.cascadingRecovery]: 'true' }, ...more }),
+  );
   created.push(refOf(job));
   return job;
 }
@@ -54,7 +62,15 @@ describe('a watch that is cut again and again', () => {
     await awaitRunning(cluster.api, running);
     const job = refOf(running);
     const { pods, job: seen } = await cluster.run('observeAttempt', { job, nodes: [] });
-    const stop = { incident, attempt: 1, job, by: 'suspend', resourceVersion: seen?.resourceVersion ?? '', pods, because: 'a test asks' } as const;
+    const stop = {
+      incident,
+      attempt: 1,
+      job,
+      by: 'suspend',
+      resourceVersion: seen?.resourceVersion ?? '',
+      pods,
+      because: 'a test asks',
+    } as const;
     proxy.setFaultProfile({ 'cut watch': 1 });
     const since = new Date().toISOString();
     const proof = { incident, job, since, beyond: 1200, firstMs: 3000, stallMs: 3000, mostMs: 9000 };
@@ -103,7 +119,15 @@ describe('an outage that begins with the answer to the stop', () => {
     await awaitRunning(cluster.api, running);
     const job = refOf(running);
     const { pods, job: seen } = await cluster.run('observeAttempt', { job, nodes: [] });
-    const request = { incident, attempt: 1, job, by: 'suspend', resourceVersion: seen?.resourceVersion ?? '', pods, because: 'a test asks' } as const;
+    const request = {
+      incident,
+      attempt: 1,
+      job,
+      by: 'suspend',
+      resourceVersion: seen?.resourceVersion ?? '',
+      pods,
+      because: 'a test asks',
+    } as const;
     const before = proxy.injected['cut after'];
     proxy.setFaultProfile({ 'cut after': 1 }, ({ method }) => method === 'PATCH');
     const stopping = cluster.run('stopAttempt', { ...request, deadlineMs: 2000 });

@@ -34,12 +34,21 @@ const capture = (attempt: number): Promise<Evidence> => {
 };
 const uidOf = (pod: V1Pod | undefined): string => pod?.metadata?.uid ?? 'none';
 const filesOf = (pod: V1Pod | undefined, what: EvidenceFile['what']): string[] =>
-  index.filter((each) => each.pod === pod?.metadata?.name && each.what === what).map(({ file }) => join(evidence.address, file));
+  index
+    .filter((each) => each.pod === pod?.metadata?.name && each.what === what)
+    .map(({ file }) => join(evidence.address, file));
 
 beforeAll(async () => {
   cluster = await liveCluster();
   const name = `ended-${randomUUID().slice(0, 8)}`;
-  const manifest = batchJob({ name, pods: 4, gpus: 0, restartPolicy: 'Never', backoffLimit: 10, terminationSeconds: long });
+  const manifest = batchJob({
+    name,
+    pods: 4,
+    gpus: 0,
+    restartPolicy: 'Never',
+    backoffLimit: 10,
+    terminationSeconds: long,
+  });
   const running = await createJob(cluster.api, manifest);
   job = { kind: running.kind, namespace: running.namespace, name, uid: running.uid };
   [exited, pressed, drained] = await awaitRunning(cluster.api, running);
@@ -54,8 +63,13 @@ beforeAll(async () => {
   index = JSON.parse(await readFile(join(evidence.address, 'index.json'), 'utf8')) as EvidenceFile[];
 });
 afterAll(async () => {
-  await askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up').catch(() => undefined);
-  for (const pod of (await listMatchingPods(cluster.kube, job)).map(attemptPod)) await deletePod(cluster.kube, job.namespace, pod, { force: true });
+  await askKube(
+    cluster.kube,
+    { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } },
+    'tidy up',
+  ).catch(() => undefined);
+  for (const pod of (await listMatchingPods(cluster.kube, job)).map(attemptPod))
+    await deletePod(cluster.kube, job.namespace, pod, { force: true });
   await cluster.close();
 });
 
@@ -73,7 +87,11 @@ describe('evidence of a batch job whose pods are never started again', () => {
   });
 
   it.each([
-    ['whose container failed', () => exited, { phase: 'Failed', containers: [{ state: { terminated: { exitCode: 1 } } }] }],
+    [
+      'whose container failed',
+      () => exited,
+      { phase: 'Failed', containers: [{ state: { terminated: { exitCode: 1 } } }] },
+    ],
     ['that its kubelet evicted', () => pressed, { phase: 'Failed', reason: 'Evicted' }],
     ['that was evicted and is still terminating', () => drained, { deletionAt: expect.any(String) }],
   ] as const)('holds log and state of the rank %s', async (_, pod, state) => {

@@ -12,10 +12,22 @@ export const never = <T>(): Promise<T> => Promise.withResolvers<T>().promise;
 /** A pod whose environment must never appear. */
 export const podOf = (rank: number, more: V1Pod['status'] = {}): V1Pod => ({
   metadata: { name: `llm-${rank}`, namespace: 'train', uid: `uid-${rank}`, annotations: { note: 'ENV-VALUE' } },
-  spec: { nodeName: `gpu-${rank}`, containers: [{ name: 'pytorch', env: [{ name: 'PASSWORD', value: 'ENV-VALUE' }], args: ['--key', 'ENV-VALUE'] }] },
+  spec: {
+    nodeName: `gpu-${rank}`,
+    containers: [{ name: 'pytorch', env: [{ name: 'PASSWORD', value: 'ENV-VALUE' }], args: ['--key', 'ENV-VALUE'] }],
+  },
   status: {
     phase: 'Running',
-    containerStatuses: [{ name: 'pytorch', image: 'train:1', imageID: '', ready: true, restartCount: 0, state: { running: { startedAt: new Date(0) } } }],
+    containerStatuses: [
+      {
+        name: 'pytorch',
+        image: 'train:1',
+        imageID: '',
+        ready: true,
+        restartCount: 0,
+        state: { running: { startedAt: new Date(0) } },
+      },
+    ],
     ...more,
   },
 });
@@ -24,7 +36,12 @@ export class FakeEvidenceSource implements EvidenceSource {
   jobObject: KubernetesObject & { status?: unknown; spec?: unknown } = {
     apiVersion: 'kubeflow.org/v1',
     kind: 'PyTorchJob',
-    metadata: { name: 'llm', namespace: 'train', uid: job.uid, annotations: { 'kcover.io/step': '1200', note: 'ENV-VALUE' } },
+    metadata: {
+      name: 'llm',
+      namespace: 'train',
+      uid: job.uid,
+      annotations: { 'kcover.io/step': '1200', note: 'ENV-VALUE' },
+    },
     spec: { env: 'ENV-VALUE' },
     status: { conditions: [{ type: 'Running' }] },
   };
@@ -51,7 +68,11 @@ export class FakeEvidenceSource implements EvidenceSource {
   };
 
   request(more: Partial<EvidenceRequest> = {}): EvidenceRequest {
-    const pods = this.present.map(({ metadata, spec }) => ({ name: metadata?.name ?? '', uid: metadata?.uid ?? '', node: spec?.nodeName ?? '' }));
+    const pods = this.present.map(({ metadata, spec }) => ({
+      name: metadata?.name ?? '',
+      uid: metadata?.uid ?? '',
+      node: spec?.nodeName ?? '',
+    }));
     return { incident, attempt: 1, job, pods, nodes: ['gpu-3'], deadlineMs: 20_000, ...more };
   }
 }

@@ -36,10 +36,25 @@ async function running(manifest: JobManifest, by: StopRequest['by']): Promise<St
   const created = await createJob(cluster.api, manifest);
   const { kind, namespace, uid } = created;
   const job: JobRef = { kind, namespace, name: created.name, uid };
-  tidyUps.push(() => askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up'));
+  tidyUps.push(() =>
+    askKube(
+      cluster.kube,
+      { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } },
+      'tidy up',
+    ),
+  );
   await awaitRunning(cluster.api, created);
   const seen = await cluster.run('observeAttempt', { job, nodes: [] });
-  return { incident, attempt: 1, job, by, resourceVersion: seen.job?.resourceVersion ?? '', pods: seen.pods, because: 'a test asks', deadlineMs: 30_000 };
+  return {
+    incident,
+    attempt: 1,
+    job,
+    by,
+    resourceVersion: seen.job?.resourceVersion ?? '',
+    pods: seen.pods,
+    because: 'a test asks',
+    deadlineMs: 30_000,
+  };
 }
 
 const present = async ({ job }: StopRequest) => (await podsOfJob(cluster.kube, job)).present;
@@ -63,10 +78,21 @@ describe('a stop of single pods', () => {
     const broken = all.pods.slice(-1);
     const remaining = all.pods.slice(0, -1);
     // Even if somebody wrote to the job since the look, its pods are the same.
-    await patchObject(cluster.kube, jobPath(all.job), { metadata: { annotations: { 'example.org/note': 'new' } } }, 'change the job');
+    await patchObject(
+      cluster.kube,
+      jobPath(all.job),
+      { metadata: { annotations: { 'example.org/note': 'new' } } },
+      'change the job',
+    );
     expect(await cluster.run('stopAttempt', { ...all, pods: broken })).toMatchObject({ kind: 'stopped', requests: 1 });
 
-    const next = await cluster.run('awaitAttempt', { incident, job: all.job, old: uids(broken), remaining: uids(remaining), deadlineMs: 60_000 });
+    const next = await cluster.run('awaitAttempt', {
+      incident,
+      job: all.job,
+      old: uids(broken),
+      remaining: uids(remaining),
+      deadlineMs: 60_000,
+    });
     expect(next).toMatchObject({ kind: 'running', misplaced: 0 });
     if (next.kind !== 'running') throw new Error('it does not run');
     expect(next.pods).toHaveLength(all.pods.length);
@@ -97,21 +123,29 @@ describe('a stop without grace', () => {
     ['PyTorchJob with Never by suspending it', pytorch(long, 'Never'), 'suspend'],
     ['PyTorchJob by deleting its pods', pytorch(long), 'delete-collection'],
     ['batch Job, which may not fail once, by suspending it', batch(long), 'suspend'],
-  ])('is sent first and returns the pods left, ends them when it is called again, and fails no job: %s', async (_, manifest, by) => {
-    const request: StopRequest = { ...(await running(manifest, by)), immediate: true };
-    const asked = await cluster.run('stopAttempt', request);
-    expect(asked).toMatchObject({ kind: 'lost', because: 'mode is force' });
-    expect(uids(lostOf(asked))).toEqual(uids(request.pods));
+  ])(
+    'is sent first and returns the pods left, ends them when it is called again, and fails no job: %s',
+    async (_, manifest, by) => {
+      const request: StopRequest = { ...(await running(manifest, by)), immediate: true };
+      const asked = await cluster.run('stopAttempt', request);
+      expect(asked).toMatchObject({ kind: 'lost', because: 'mode is force' });
+      expect(uids(lostOf(asked))).toEqual(uids(request.pods));
 
-    const ended = await cluster.run('stopAttempt', { ...request, force: lostOf(asked) });
-    expect(ended).toMatchObject({ kind: 'stopped' });
-    expect(uids(ended.kind === 'stopped' ? (ended.forced ?? []) : [])).toEqual(uids(request.pods));
+      const ended = await cluster.run('stopAttempt', { ...request, force: lostOf(asked) });
+      expect(ended).toMatchObject({ kind: 'stopped' });
+      expect(uids(ended.kind === 'stopped' ? (ended.forced ?? []) : [])).toEqual(uids(request.pods));
 
-    await cluster.run('resumeJob', { job: request.job, incident });
-    const next = await cluster.run('awaitAttempt', { incident, job: request.job, old: uids(request.pods), deadlineMs: 60_000 });
-    expect(next).toMatchObject({ kind: 'running' });
-    expect((await cluster.run('observeJob', { job: request.job }))?.finished).toBeUndefined();
-  });
+      await cluster.run('resumeJob', { job: request.job, incident });
+      const next = await cluster.run('awaitAttempt', {
+        incident,
+        job: request.job,
+        old: uids(request.pods),
+        deadlineMs: 60_000,
+      });
+      expect(next).toMatchObject({ kind: 'running' });
+      expect((await cluster.run('observeJob', { job: request.job }))?.finished).toBeUndefined();
+    },
+  );
 
   it('leaves pods alone that their controller has not deleted: it would count them as failed', async () => {
     const request: StopRequest = { ...(await running(batch(1), 'suspend')), immediate: true, deadlineMs: 4000 };
@@ -132,7 +166,12 @@ describe('a stop without grace', () => {
       () => present(request),
       (pods) => !pods.some(({ uid }) => uid === first.uid),
     );
-    await patchObject(cluster.kube, jobPath(request.job), { spec: { runPolicy: { suspend: true } } }, 'suspend the job');
+    await patchObject(
+      cluster.kube,
+      jobPath(request.job),
+      { spec: { runPolicy: { suspend: true } } },
+      'suspend the job',
+    );
     const ended = await forcing;
     expect(ended).toMatchObject({ kind: 'stopped' });
     expect(uids(ended.kind === 'stopped' ? (ended.forced ?? []) : [])).toEqual(uids(request.pods));
@@ -141,7 +180,10 @@ describe('a stop without grace', () => {
   it('is over at once when no pod is left', async () => {
     const request = await running(pytorch(1), 'suspend');
     await cluster.run('stopAttempt', request);
-    expect(await cluster.run('stopAttempt', { ...request, immediate: true })).toMatchObject({ kind: 'stopped', requests: 0 });
+    expect(await cluster.run('stopAttempt', { ...request, immediate: true })).toMatchObject({
+      kind: 'stopped',
+      requests: 0,
+    });
   });
 });
 
@@ -155,7 +197,12 @@ describe('pods that outlive a stop on ready nodes', () => {
 
     // Their nodes are ready, so none of them is lost.
     expect(await cluster.run('stopAttempt', { ...request, force: [first] })).toMatchObject({ kind: 'timed-out' });
-    const ended = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000, force: all.pods, immediate: true });
+    const ended = await cluster.run('stopAttempt', {
+      ...request,
+      deadlineMs: 30_000,
+      force: all.pods,
+      immediate: true,
+    });
     expect(ended).toMatchObject({ kind: 'stopped', forced: [{ uid: first.uid }, { uid: second.uid }] });
     expect(uids(await present(all))).toContain(other.uid);
   });
@@ -174,7 +221,11 @@ describe('pods that outlive a stop on ready nodes', () => {
     expect(await deletesOf(slow)).toHaveLength(1);
     // Its grace period is over in a second, by the API server's clock.
     const body = { contentType: 'application/json', text: JSON.stringify({ gracePeriodSeconds: 1 }) };
-    await askKube(cluster.kube, { method: 'DELETE', path: `${podsPath(all.job.namespace)}/${slow.name}`, body }, 'shorten its time');
+    await askKube(
+      cluster.kube,
+      { method: 'DELETE', path: `${podsPath(all.job.namespace)}/${slow.name}`, body },
+      'shorten its time',
+    );
     expect(await forcing).toMatchObject({ kind: 'stopped', forced: [{ uid: slow.uid }] });
     expect(await deletesOf(slow)).toHaveLength(3);
   });
@@ -188,12 +239,23 @@ describe('pods that outlive a stop on ready nodes', () => {
     const request: StopRequest = { ...all, pods, deadlineMs: 4000 };
     expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'timed-out' });
     const forced: StopRequest = { ...request, force: pods, immediate: true };
-    expect(await cluster.run('stopAttempt', forced)).toMatchObject({ kind: 'timed-out', left: [kept.name], forced: [{ uid: kept.uid }] });
+    expect(await cluster.run('stopAttempt', forced)).toMatchObject({
+      kind: 'timed-out',
+      left: [kept.name],
+      forced: [{ uid: kept.uid }],
+    });
 
-    expect(await cluster.run('stopAttempt', forced)).toMatchObject({ kind: 'timed-out', left: [kept.name], forced: [{ uid: kept.uid }] });
+    expect(await cluster.run('stopAttempt', forced)).toMatchObject({
+      kind: 'timed-out',
+      left: [kept.name],
+      forced: [{ uid: kept.uid }],
+    });
     expect(await deletesOf(kept)).toHaveLength(2);
     await letGo();
-    expect(await cluster.run('stopAttempt', { ...forced, deadlineMs: 30_000 })).toMatchObject({ kind: 'stopped', forced: [{ uid: kept.uid }] });
+    expect(await cluster.run('stopAttempt', { ...forced, deadlineMs: 30_000 })).toMatchObject({
+      kind: 'stopped',
+      forced: [{ uid: kept.uid }],
+    });
   });
 });
 

@@ -36,10 +36,25 @@ async function running(by: StopMethod = 'suspend'): Promise<StopRequest> {
     pytorchJob({ name, workers: 1, gpus: 0, labels: { [labels.cascadingRecovery]: 'true' }, terminationSeconds: 1 }),
   );
   const job: JobRef = { kind: created.kind, namespace: created.namespace, name, uid: created.uid };
-  tidyUps.unshift(() => askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up'));
+  tidyUps.unshift(() =>
+    askKube(
+      cluster.kube,
+      { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } },
+      'tidy up',
+    ),
+  );
   await awaitRunning(cluster.api, created);
   const seen = await cluster.run('observeAttempt', { job, nodes: [] });
-  return { incident, attempt: 1, job, by, resourceVersion: seen.job?.resourceVersion ?? '', pods: seen.pods, because: 'a test asks', deadlineMs: 2000 };
+  return {
+    incident,
+    attempt: 1,
+    job,
+    by,
+    resourceVersion: seen.job?.resourceVersion ?? '',
+    pods: seen.pods,
+    because: 'a test asks',
+    deadlineMs: 2000,
+  };
 }
 
 const start = (taskQueue: string, request: StopRequest) =>
@@ -77,11 +92,16 @@ async function refuse(name: string, spec: object): Promise<() => Promise<unknown
   const policy = `refuse-${name}`;
   const make = (path: string, made: object) => {
     const text = JSON.stringify({ metadata: { name: policy }, spec: made });
-    return askKube(cluster.kube, { method: 'POST', path: `${admission}/${path}`, body: { contentType: 'application/json', text } }, 'make a policy');
+    return askKube(
+      cluster.kube,
+      { method: 'POST', path: `${admission}/${path}`, body: { contentType: 'application/json', text } },
+      'make a policy',
+    );
   };
   await make('validatingadmissionpolicies', spec);
   await make('validatingadmissionpolicybindings', { policyName: policy, validationActions: ['Deny'] });
-  const remove = (path: string) => askKube(cluster.kube, { method: 'DELETE', path: `${admission}/${path}/${policy}` }, 'remove a policy');
+  const remove = (path: string) =>
+    askKube(cluster.kube, { method: 'DELETE', path: `${admission}/${path}/${policy}` }, 'remove a policy');
   const lift = () => Promise.all([remove('validatingadmissionpolicybindings'), remove('validatingadmissionpolicies')]);
   tidyUps.unshift(lift);
   return lift;
@@ -90,24 +110,34 @@ async function refuse(name: string, spec: object): Promise<() => Promise<unknown
 /** Refuses the deletion of this pod, also in a collection. */
 async function keepPod(name: string): Promise<void> {
   await refuse(name, {
-    matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['DELETE'], resources: ['pods'] }] },
+    matchConstraints: {
+      resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['DELETE'], resources: ['pods'] }],
+    },
     matchConditions: [{ name: 'pod', expression: `oldObject != null && oldObject.metadata.name == '${name}'` }],
     validations: [{ expression: 'false', message: 'nobody deletes this pod', reason: 'Forbidden' }],
   });
   await eventually(
     () =>
-      askKube(cluster.kube, { method: 'DELETE', path: `/api/v1/namespaces/default/pods/${name}`, query: { dryRun: 'All' } }, 'try').then(
-        () => 'allowed',
-        String,
-      ),
+      askKube(
+        cluster.kube,
+        { method: 'DELETE', path: `/api/v1/namespaces/default/pods/${name}`, query: { dryRun: 'All' } },
+        'try',
+      ).then(() => 'allowed', String),
     (answer) => answer !== 'allowed',
   );
 }
 
 /** Refuses every change of `spec` of this job, with this reason. */
-async function refuseChanges({ name, namespace }: JobRef, reason: 'Forbidden' | 'Invalid'): Promise<() => Promise<unknown>> {
+async function refuseChanges(
+  { name, namespace }: JobRef,
+  reason: 'Forbidden' | 'Invalid',
+): Promise<() => Promise<unknown>> {
   const lift = await refuse(name, {
-    matchConstraints: { resourceRules: [{ apiGroups: ['kubeflow.org'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['pytorchjobs'] }] },
+    matchConstraints: {
+      resourceRules: [
+        { apiGroups: ['kubeflow.org'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['pytorchjobs'] },
+      ],
+    },
     matchConditions: [{ name: 'job', expression: `request.name == '${name}'` }],
     validations: [{ expression: 'object.spec == oldObject.spec', message: 'nobody changes this job', reason }],
   });
@@ -115,7 +145,11 @@ async function refuseChanges({ name, namespace }: JobRef, reason: 'Forbidden' | 
   const change = JSON.stringify({ spec: { runPolicy: { ttlSecondsAfterFinished: 7 } } });
   const body = { contentType: 'application/merge-patch+json', text: change };
   await eventually(
-    () => askKube(cluster.kube, { method: 'PATCH', path, query: { dryRun: 'All' }, body }, 'try').then(() => 'allowed', String),
+    () =>
+      askKube(cluster.kube, { method: 'PATCH', path, query: { dryRun: 'All' }, body }, 'try').then(
+        () => 'allowed',
+        String,
+      ),
     (answer) => answer !== 'allowed',
   );
   return lift;
@@ -124,7 +158,10 @@ async function refuseChanges({ name, namespace }: JobRef, reason: 'Forbidden' | 
 describe('a stop that was decided a while ago', () => {
   it.each<StopMethod>(['suspend', 'delete-collection'])('by %s is not sent any more', async (by) => {
     const request = await running(by);
-    expect(await startLate(request)).toMatchObject({ kind: 'unsent', because: expect.stringMatching(/^decided \ds ago and could not be sent: no worker/) });
+    expect(await startLate(request)).toMatchObject({
+      kind: 'unsent',
+      because: expect.stringMatching(/^decided \ds ago and could not be sent: no worker/),
+    });
     expect(await isUntouched(request)).toBe(true);
   });
 
@@ -175,7 +212,10 @@ describe('a stop of which the API server refuses a part', () => {
     const request = await running('delete-collection');
     const kept = `${request.job.name}-worker-0`;
     await keepPod(kept);
-    expect(await cluster.run('stopAttempt', { ...request, deadlineMs: 5000 })).toMatchObject({ kind: 'timed-out', left: expect.arrayContaining([kept]) });
+    expect(await cluster.run('stopAttempt', { ...request, deadlineMs: 5000 })).toMatchObject({
+      kind: 'timed-out',
+      left: expect.arrayContaining([kept]),
+    });
   });
 });
 

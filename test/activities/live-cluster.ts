@@ -25,7 +25,10 @@ export interface LiveCluster {
   readonly client: Client;
   readonly taskQueue: string;
   /** Runs one activity as Temporal runs it: with heartbeats, retries and cancellation. */
-  run<N extends keyof Activities>(name: N, request: Parameters<Activities[N]>[0]): Promise<Awaited<ReturnType<Activities[N]>>>;
+  run<N extends keyof Activities>(
+    name: N,
+    request: Parameters<Activities[N]>[0],
+  ): Promise<Awaited<ReturnType<Activities[N]>>>;
   close(): Promise<void>;
 }
 
@@ -51,7 +54,10 @@ export async function liveCluster({
   quietRuntime();
   const { kubeconfig, temporalAddress: address, workflowBundle } = testServers<LiveServers>();
   const kube = connectKube({ kubeconfig: ofWorker ?? kubeconfig });
-  const [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
+  const [connection, native] = await Promise.all([
+    Connection.connect({ address }),
+    NativeConnection.connect({ address }),
+  ]);
   const client = new Client({ connection });
   const activities = createActivities({
     kube,
@@ -59,7 +65,13 @@ export async function liveCluster({
     namespace: ownNamespace,
     temporal: () => client,
     records,
-    evidence: directoryEvidence({ directory: join(tmpdir(), taskQueue, 'evidence'), keepMs: 3_600_000, most: 2 ** 30, share: 100, now: Date.now }),
+    evidence: directoryEvidence({
+      directory: join(tmpdir(), taskQueue, 'evidence'),
+      keepMs: 3_600_000,
+      most: 2 ** 30,
+      share: 100,
+      now: Date.now,
+    }),
     log: pino({ level: 'silent' }),
     now: Date.now,
   });

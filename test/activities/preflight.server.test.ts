@@ -31,7 +31,12 @@ function newNodes(count: number): string[] {
 function notifyNodes(nodes: readonly string[], on: WorkflowClientInterceptor = {}) {
   const client = new Client({ connection: cluster.client.connection, interceptors: { workflow: [on] } });
   const temporal = { taskQueue: `nobody-${randomUUID()}` };
-  const activities = preflightActivities({ kube: cluster.kube, settings: settings({ temporal }), temporal: () => client, log: pino({ level: 'silent' }) });
+  const activities = preflightActivities({
+    kube: cluster.kube,
+    settings: settings({ temporal }),
+    temporal: () => client,
+    log: pino({ level: 'silent' }),
+  });
   return activities.notifyNodes({ faults: nodes.map(faultOf) });
 }
 
@@ -50,7 +55,9 @@ describe('notifying the nodes that a preflight found', () => {
     });
     expect(unnotified).toEqual([]);
     const seen = await Promise.all(nodes.map((node) => handleOf(node).describe()));
-    expect(new Set(seen.map(({ type, status }) => `${type} ${status.name}`))).toEqual(new Set(['nodeQuarantine RUNNING']));
+    expect(new Set(seen.map(({ type, status }) => `${type} ${status.name}`))).toEqual(
+      new Set(['nodeQuarantine RUNNING']),
+    );
   });
 
   it('names the one that can have no workflow and says why, and notifies the others', async () => {

@@ -29,7 +29,10 @@ describe('the record store', () => {
 
   it('says so when it cannot write, so that it is tried again', async () => {
     await writeFile(join(directory, 'file'), '');
-    await expect(directoryRecords(join(directory, 'file')).put(incident, {})).rejects.toMatchObject({ code: 'records.unwritable', transient: true });
+    await expect(directoryRecords(join(directory, 'file')).put(incident, {})).rejects.toMatchObject({
+      code: 'records.unwritable',
+      transient: true,
+    });
   });
 
   it('never leaves the directory, whatever an id contains', () => {

@@ -21,12 +21,16 @@ afterAll(() => cluster.close());
 const uid = () => randomUUID().slice(0, 8);
 
 async function runningJob(given: Record<string, string>): Promise<{ job: JobRef; nodes: readonly string[] }> {
-  const running = await createJob(cluster.api, pytorchJob({ name: `tell-${uid()}`, workers: 1, gpus: 0, labels: given }));
+  const running = await createJob(
+    cluster.api,
+    pytorchJob({ name: `tell-${uid()}`, workers: 1, gpus: 0, labels: given }),
+  );
   const pods = await awaitRunning(cluster.api, running);
   const { kind, namespace, name, uid: id } = running;
   return { job: { kind, namespace, name, uid: id }, nodes: pods.flatMap((pod) => pod.spec?.nodeName ?? []) };
 }
-const remove = (job: JobRef) => askKube<KubernetesObject>(cluster.kube, { method: 'DELETE', path: jobPath(job) }, 'tidy up');
+const remove = (job: JobRef) =>
+  askKube<KubernetesObject>(cluster.kube, { method: 'DELETE', path: jobPath(job) }, 'tidy up');
 
 describe('notifying the jobs on a node', () => {
   it('starts the workflow of each opted-in job with the faults, and leaves the others alone', async () => {
@@ -35,14 +39,20 @@ describe('notifying the jobs on a node', () => {
     const handle = cluster.client.workflow.getHandle(jobWorkflowId(job));
     try {
       const notified = (
-        await Promise.all([...new Set([...nodes, ...other.nodes])].map((node) => cluster.run('notifyJobs', { node, faults: [kernelFault({ node })] })))
+        await Promise.all(
+          [...new Set([...nodes, ...other.nodes])].map((node) =>
+            cluster.run('notifyJobs', { node, faults: [kernelFault({ node })] }),
+          ),
+        )
       ).flat();
       expect(notified).toContain(jobWorkflowId(job));
       expect(notified).not.toContain(jobWorkflowId(other.job));
       const seen = await handle.describe();
       expect(seen.type).toBe('trainingJob');
       const { events } = await handle.fetchHistory();
-      expect(events?.some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'faultsObserved')).toBe(true);
+      expect(
+        events?.some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'faultsObserved'),
+      ).toBe(true);
     } finally {
       await handle.terminate('tidy up');
       await Promise.all([remove(job), remove(other.job)]);
@@ -53,8 +63,15 @@ describe('notifying the jobs on a node', () => {
 describe('a job whose failed pod was replaced on another node', () => {
   const start = async (node: string) => {
     const workflowId = jobWorkflowId({ namespace: 'train', name: `waits-${uid()}`, uid: 'u-1' });
-    const attributes = new TypedSearchAttributes([{ key: defineSearchAttributeKey('KcoverNode', 'KEYWORD_LIST'), value: [node] }]);
-    return cluster.client.workflow.start('trainingJob', { workflowId, taskQueue: 'nobody-listens', args: [], typedSearchAttributes: attributes });
+    const attributes = new TypedSearchAttributes([
+      { key: defineSearchAttributeKey('KcoverNode', 'KEYWORD_LIST'), value: [node] },
+    ]);
+    return cluster.client.workflow.start('trainingJob', {
+      workflowId,
+      taskQueue: 'nobody-listens',
+      args: [],
+      typedSearchAttributes: attributes,
+    });
   };
 
   it('is notified of the faults of the node as long as it waits for them, and not of those of another job', async () => {
@@ -81,12 +98,11 @@ describe('a job whose failed pod was replaced on another node', () => {
 describe('looking for recoveries', () => {
   it('finds those of this job object, and the one that still runs', async () => {
     const job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: `find-${uid()}`, uid: 'u-1' };
-    const start = (id: string) => cluster.client.workflow.start('recovery', { workflowId: id, taskQueue: 'nobody-listens', args: [] });
-    const [done, open, others] = ['recovery/train/%/u-1/1', 'recovery/train/%/u-1/2', 'recovery/train/%/u-2/1'].map((id) => id.replace('%', job.name)) as [
-      string,
-      string,
-      string,
-    ];
+    const start = (id: string) =>
+      cluster.client.workflow.start('recovery', { workflowId: id, taskQueue: 'nobody-listens', args: [] });
+    const [done, open, others] = ['recovery/train/%/u-1/1', 'recovery/train/%/u-1/2', 'recovery/train/%/u-2/1'].map(
+      (id) => id.replace('%', job.name),
+    ) as [string, string, string];
     await Promise.all([start(done), start(open), start(others)]);
     await cluster.client.workflow.getHandle(done).terminate('over');
     try {
@@ -98,7 +114,10 @@ describe('looking for recoveries', () => {
       expect(found.usage.map((each) => each.incident).toSorted()).toEqual([done, open]);
 
       expect(await cluster.run('lookAtRecovery', { incident: open })).toEqual({ kind: 'running' });
-      expect(await cluster.run('lookAtRecovery', { incident: done })).toMatchObject({ kind: 'closed', report: { outcome: 'failed', faults: [] } });
+      expect(await cluster.run('lookAtRecovery', { incident: done })).toMatchObject({
+        kind: 'closed',
+        report: { outcome: 'failed', faults: [] },
+      });
       expect(await cluster.run('lookAtRecovery', { incident: `${open}-unknown` })).toMatchObject({
         kind: 'closed',
         report: { because: 'Temporal knows no such recovery' },
@@ -109,7 +128,9 @@ describe('looking for recoveries', () => {
   });
 
   it('skips waiting workflows that are gone', async () => {
-    await expect(cluster.run('notifyWaiting', { workflowIds: [nodeWorkflowId(`gone-${uid()}`)] })).resolves.not.toThrow();
+    await expect(
+      cluster.run('notifyWaiting', { workflowIds: [nodeWorkflowId(`gone-${uid()}`)] }),
+    ).resolves.not.toThrow();
   });
 });
 

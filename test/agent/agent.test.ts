@@ -30,8 +30,17 @@ afterEach(async () => {
 
 async function start(): Promise<void> {
   const { url, caFile, tokenFile } = controller;
-  const settings = agentSettings.parse({ controller: { url, caFile, tokenFile }, spool: { directory: join(root, 'spool') } });
-  agent = await startAgent({ settings, node: 'gpu-3', hostRoot: root, version: '0.1.0', log: pino({ level: 'silent' }) });
+  const settings = agentSettings.parse({
+    controller: { url, caFile, tokenFile },
+    spool: { directory: join(root, 'spool') },
+  });
+  agent = await startAgent({
+    settings,
+    node: 'gpu-3',
+    hostRoot: root,
+    version: '0.1.0',
+    log: pino({ level: 'silent' }),
+  });
   await until(() => agent?.status().detectors['kernel-log']?.state === 'watching' && controller.requests.length > 0);
   await setTimeout(400);
 }
@@ -49,21 +58,42 @@ describe('the agent', () => {
       reports: [
         {
           seq: 1,
-          fault: { id: 'kernel/boot-1/4', source: 'kernel', code: 'xid/79', node: 'gpu-3', device: '0000:5d:00', action: 'reboot', standing: 'current' },
+          fault: {
+            id: 'kernel/boot-1/4',
+            source: 'kernel',
+            code: 'xid/79',
+            node: 'gpu-3',
+            device: '0000:5d:00',
+            action: 'reboot',
+            standing: 'current',
+          },
         },
       ],
     });
-    expect(agent?.status()).toMatchObject({ node: 'gpu-3', detectors: { 'kernel-log': { state: 'watching' } }, reporter: { failures: 0 } });
+    expect(agent?.status()).toMatchObject({
+      node: 'gpu-3',
+      detectors: { 'kernel-log': { state: 'watching' } },
+      reporter: { failures: 0 },
+    });
   });
 
   it('says that it cannot read files of containers where their directory is not mounted', async () => {
     await start();
     const unavailable = `${join(root, 'var/lib/kcover')} is not there: mount /var/lib/kcover of the node at ${join(root, 'var/lib/kcover')}`;
-    await until(() => agent?.status().preflight.unavailable !== undefined && agent.status().progress.unavailable !== undefined);
+    await until(
+      () => agent?.status().preflight.unavailable !== undefined && agent.status().progress.unavailable !== undefined,
+    );
     expect(agent?.status()).toMatchObject({ preflight: { unavailable }, progress: { unavailable } });
-    if (agent) expect(remarksOn(agent.status())).toEqual([`preflight reports cannot be read: ${unavailable}`, `progress files cannot be read: ${unavailable}`]);
+    if (agent)
+      expect(remarksOn(agent.status())).toEqual([
+        `preflight reports cannot be read: ${unavailable}`,
+        `progress files cannot be read: ${unavailable}`,
+      ]);
     await mkdir(join(root, 'var/lib/kcover'), { recursive: true });
-    await until(() => agent?.status().preflight.unavailable === undefined && agent?.status().progress.unavailable === undefined, 10_000);
+    await until(
+      () => agent?.status().preflight.unavailable === undefined && agent?.status().progress.unavailable === undefined,
+      10_000,
+    );
     if (agent) expect(remarksOn(agent.status())).toEqual([]);
   }, 20_000);
 
@@ -78,7 +108,11 @@ describe('the agent', () => {
     await start();
     await write(48);
     await until(() => codes().includes('xid/48'));
-    expect(controller.requests.slice(before).flatMap(({ batch }) => batch.reports.map((report) => [report.seq, report.fault.code]))).toEqual([
+    expect(
+      controller.requests
+        .slice(before)
+        .flatMap(({ batch }) => batch.reports.map((report) => [report.seq, report.fault.code])),
+    ).toEqual([
       [1, 'xid/79'],
       [2, 'xid/48'],
     ]);
@@ -98,9 +132,21 @@ describe('the agent', () => {
     await rm(join(root, 'dev/kmsg'));
     await mkdir(join(root, 'dev/kmsg'));
     const { url, caFile, tokenFile } = controller;
-    const settings = agentSettings.parse({ heartbeat: '50ms', controller: { url, caFile, tokenFile }, spool: { directory: join(root, 'spool') } });
-    agent = await startAgent({ settings, node: 'gpu-3', hostRoot: root, version: '0.1.0', log: pino({ level: 'silent' }) });
-    await until(() => agent?.status().detectors['kernel-log']?.state === 'unavailable' && controller.requests.length > 2);
+    const settings = agentSettings.parse({
+      heartbeat: '50ms',
+      controller: { url, caFile, tokenFile },
+      spool: { directory: join(root, 'spool') },
+    });
+    agent = await startAgent({
+      settings,
+      node: 'gpu-3',
+      hostRoot: root,
+      version: '0.1.0',
+      log: pino({ level: 'silent' }),
+    });
+    await until(
+      () => agent?.status().detectors['kernel-log']?.state === 'unavailable' && controller.requests.length > 2,
+    );
     expect(agent.status().detectors['kernel-log']?.because).toContain('not a regular file or character device');
   });
 });

@@ -30,15 +30,27 @@ async function device(begin: Begin, steps: ReadStep[]) {
   return { source, seen };
 }
 const summary = (look: LogRead) =>
-  look.kind === 'lines' ? { sequences: look.lines.map((line) => line.sequence), next: look.next, lost: look.lost ?? 0 } : look;
+  look.kind === 'lines'
+    ? { sequences: look.lines.map((line) => line.sequence), next: look.next, lost: look.lost ?? 0 }
+    : look;
 
 describe('the kernel log as a device', () => {
   const cases: readonly (readonly [name: string, begin: Begin, steps: ReadStep[], expected: object])[] = [
     ['reads until there is nothing more', 0, [0, 1, 2], { sequences: [0, 1, 2], next: 3, lost: 0 }],
-    ['passes over what was there when it begins at the end', 'end', [5, 6, 'none', 7], { sequences: [], next: 7, lost: 0 }],
+    [
+      'passes over what was there when it begins at the end',
+      'end',
+      [5, 6, 'none', 7],
+      { sequences: [], next: 7, lost: 0 },
+    ],
     ['goes on after what was read before', 6, [5, 6, 7], { sequences: [6, 7], next: 8, lost: 0 }],
     ['counts what was overwritten unread', 6, [20, 21], { sequences: [20, 21], next: 22, lost: 14 }],
-    ['counts what was overwritten while it read', 0, [0, 'overrun', 10, 11], { sequences: [0, 10, 11], next: 12, lost: 9 }],
+    [
+      'counts what was overwritten while it read',
+      0,
+      [0, 'overrun', 10, 11],
+      { sequences: [0, 10, 11], next: 12, lost: 9 },
+    ],
     ['does not count numbers that the kernel left out', 3, [2, 3, 5], { sequences: [3, 5], next: 6, lost: 0 }],
     ['counts a record that does not fit', 0, [0, 'too-large', 2], { sequences: [0, 2], next: 3, lost: 1 }],
     ['loses nothing where the first boot record is the first it wants', 0, [7], { sequences: [7], next: 8, lost: 0 }],
@@ -118,7 +130,10 @@ describe('the real /dev/kmsg', () => {
       await writeFile('/dev/kmsg', `<6>${marker}\n`, { flag: 'a' });
       const deadline = Date.now() + 5000;
       while (!lines.some((line) => line.text === marker) && Date.now() < deadline) await setTimeout(10);
-      expect(lines.find((line) => line.text === marker)).toMatchObject({ bootId: expect.stringMatching(/^[0-9a-f-]{36}$/), sequence: expect.any(Number) });
+      expect(lines.find((line) => line.text === marker)).toMatchObject({
+        bootId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        sequence: expect.any(Number),
+      });
     } finally {
       await follower.stop();
       await rm(state, { recursive: true, force: true });

@@ -42,20 +42,27 @@ describe('a file below the host root', () => {
     await expect(readHostFile(root, '/no/lib/nothing', 100)).rejects.toMatchObject({ code: 'not-found' });
   });
 
-  it.each(['/', '', '/var/../../etc/passwd', '..', '/var/lib/report.json/..', '/a\0b'])('is refused for the path %j', async (path) => {
-    await expect(readHostFile(root, path, 100)).rejects.toMatchObject({ code: 'refused' });
-  });
+  it.each(['/', '', '/var/../../etc/passwd', '..', '/var/lib/report.json/..', '/a\0b'])(
+    'is refused for the path %j',
+    async (path) => {
+      await expect(readHostFile(root, path, 100)).rejects.toMatchObject({ code: 'refused' });
+    },
+  );
 
   it('is refused when it is a link, even to a file below the root', async () => {
     await symlink(join(outside, 'secret'), join(root, 'var/lib/away'));
     await symlink('report.json', join(root, 'var/lib/near'));
     await symlink('nowhere', join(root, 'var/lib/dangling'));
-    for (const name of ['away', 'near', 'dangling']) await expect(readHostFile(root, `/var/lib/${name}`, 100)).rejects.toMatchObject({ code: 'refused' });
+    for (const name of ['away', 'near', 'dangling'])
+      await expect(readHostFile(root, `/var/lib/${name}`, 100)).rejects.toMatchObject({ code: 'refused' });
   });
 
   it('is refused when a directory on the way is a link', async () => {
     await symlink(outside, join(root, 'var/out'));
-    await expect(readHostFile(root, '/var/out/secret', 100)).rejects.toMatchObject({ code: 'refused', because: expect.stringContaining('link') });
+    await expect(readHostFile(root, '/var/out/secret', 100)).rejects.toMatchObject({
+      code: 'refused',
+      because: expect.stringContaining('link'),
+    });
   });
 
   it('is refused at once when it is a FIFO without a writer', async () => {
@@ -65,7 +72,10 @@ describe('a file below the host root', () => {
   });
 
   it('is refused when it is a directory', async () => {
-    await expect(readHostFile(root, '/var', 100)).rejects.toMatchObject({ code: 'refused', because: expect.stringContaining('not a regular file') });
+    await expect(readHostFile(root, '/var', 100)).rejects.toMatchObject({
+      code: 'refused',
+      because: expect.stringContaining('not a regular file'),
+    });
   });
 
   it('is refused when it is a device that was not asked for', async () => {
@@ -82,7 +92,8 @@ describe('a file below the host root', () => {
 
   it('leaves no open files behind, whatever happens', async () => {
     await chmod(join(root, 'var/lib/report.json'), 0o600);
-    for (const path of ['/var/lib/report.json', '/var/lib/nothing', '/var', '/no/way']) await readHostFile(root, path, 100).catch(() => undefined);
+    for (const path of ['/var/lib/report.json', '/var/lib/nothing', '/var', '/no/way'])
+      await readHostFile(root, path, 100).catch(() => undefined);
     const open = execFileSync('ls', ['-l', `/proc/${process.pid}/fd`], { encoding: 'utf8' });
     expect(open).not.toContain(root);
   });
@@ -93,7 +104,9 @@ describe('a directory below the host root', () => {
     await symlink('report.json', join(root, 'var/lib/near'));
     await mkdir(join(root, 'var/lib/deep'));
     const { entries, more } = await listHostDirectory(root, '/var/lib', 3);
-    const kinds = entries.map(({ name, stats }) => `${name} ${stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : 'other'}`);
+    const kinds = entries.map(
+      ({ name, stats }) => `${name} ${stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : 'other'}`,
+    );
     expect(kinds.toSorted()).toEqual(['deep directory', 'near other', 'report.json file']);
     expect(more).toBe(false);
   });

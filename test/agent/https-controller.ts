@@ -17,7 +17,9 @@ export interface ReceivedRequest {
   readonly at: number;
 }
 /** Status and body of an answer; undefined accepts everything. `silent`: no answer. */
-export type Answering = (request: ReceivedRequest) => { readonly status: number; readonly body?: unknown; readonly retryAfter?: string } | 'silent' | undefined;
+export type Answering = (
+  request: ReceivedRequest,
+) => { readonly status: number; readonly body?: unknown; readonly retryAfter?: string } | 'silent' | undefined;
 
 /** Answers for preflight files. */
 export type AnsweringFiles = (files: PreflightFiles) => readonly PreflightFileAnswer[];

@@ -42,7 +42,9 @@ function observe(more: { devices?: string[]; down?: string; settled?: (faults: r
   const faults: Fault[] = [];
   const gaps: string[] = [];
   const detector = link.start({
-    settings: agentSettings.parse({ links: { devices: more.devices ?? ['mlx5_*'], every: '10ms', down: more.down ?? `${downMs}ms` } }),
+    settings: agentSettings.parse({
+      links: { devices: more.devices ?? ['mlx5_*'], every: '10ms', down: more.down ?? `${downMs}ms` },
+    }),
     node: 'gpu-3',
     hostRoot: root,
     stateDirectory: join(root, 'state'),
@@ -52,7 +54,13 @@ function observe(more: { devices?: string[]; down?: string; settled?: (faults: r
     settled: () => more.settled?.(faults) ?? true,
   });
   running.push(detector);
-  return { detector, faults, gaps, codes: () => faults.map(({ code }) => code), because: () => detector.status().because };
+  return {
+    detector,
+    faults,
+    gaps,
+    codes: () => faults.map(({ code }) => code),
+    because: () => detector.status().because,
+  };
 }
 type Observed = ReturnType<typeof observe>;
 
@@ -61,7 +69,8 @@ async function polls({ detector }: Observed, times = 3): Promise<void> {
   const from = detector.status().read;
   await until(() => detector.status().state === 'watching' && detector.status().read >= from + times);
 }
-const says = (seen: Observed, state: string, words: string) => until(() => seen.detector.status().state === state && seen.because().includes(words));
+const says = (seen: Observed, state: string, words: string) =>
+  until(() => seen.detector.status().state === state && seen.because().includes(words));
 /** Long enough for a fault: what has not come by then does not come. */
 const aWhile = () => sleep(2 * downMs);
 
@@ -124,24 +133,27 @@ describe('a link that was up', () => {
     expect(seen.faults[0]).not.toHaveProperty('action');
   });
 
-  it.each(['2020-01-01T00:00:00Z', '2038-01-01T00:00:00Z'])('is judged by the time that has passed, although the clock is set to %s', async (time) => {
-    await sysfs.add();
-    const seen = observe({ down: '2s' });
-    await polls(seen);
-    await sysfs.down();
-    await polls(seen);
-    jest.useFakeTimers({ now: new Date(time), doNotFake: [...everythingButDate] });
-    try {
-      await sleep(downMs);
+  it.each(['2020-01-01T00:00:00Z', '2038-01-01T00:00:00Z'])(
+    'is judged by the time that has passed, although the clock is set to %s',
+    async (time) => {
+      await sysfs.add();
+      const seen = observe({ down: '2s' });
       await polls(seen);
-      expect(seen.faults).toEqual([]);
-      await until(() => seen.faults.length > 0);
-      expect(seen.faults).toMatchObject([{ code: 'link/down', seenAt: expect.stringContaining(time.slice(0, 10)) }]);
-      expect(seen.faults[0]?.id).not.toContain(time.slice(0, 4));
-    } finally {
-      jest.useRealTimers();
-    }
-  });
+      await sysfs.down();
+      await polls(seen);
+      jest.useFakeTimers({ now: new Date(time), doNotFake: [...everythingButDate] });
+      try {
+        await sleep(downMs);
+        await polls(seen);
+        expect(seen.faults).toEqual([]);
+        await until(() => seen.faults.length > 0);
+        expect(seen.faults).toMatchObject([{ code: 'link/down', seenAt: expect.stringContaining(time.slice(0, 10)) }]);
+        expect(seen.faults[0]?.id).not.toContain(time.slice(0, 4));
+      } finally {
+        jest.useRealTimers();
+      }
+    },
+  );
 });
 
 const everythingButDate = [
@@ -212,14 +224,17 @@ describe('a restart of the agent', () => {
     expect(second.faults).toEqual([]);
   });
 
-  it.each(['{', '[]', '{"bootId":"boot-1","ports":[{}]}'])('says that its state is lost when the file has %s', async (text) => {
-    await mkdir(join(root, 'state'));
-    await writeFile(stateFile(), text);
-    await sysfs.add();
-    const seen = observe();
-    await polls(seen);
-    expect(seen.gaps).toEqual(['state-lost']);
-  });
+  it.each(['{', '[]', '{"bootId":"boot-1","ports":[{}]}'])(
+    'says that its state is lost when the file has %s',
+    async (text) => {
+      await mkdir(join(root, 'state'));
+      await writeFile(stateFile(), text);
+      await sysfs.add();
+      const seen = observe();
+      await polls(seen);
+      expect(seen.gaps).toEqual(['state-lost']);
+    },
+  );
 });
 
 describe('what is no fault', () => {
@@ -238,7 +253,11 @@ describe('what is no fault', () => {
 
   it('anything while no device is named: the detector is off, which is not unavailable', async () => {
     const seen = observe({ devices: [] });
-    expect(seen.detector.status()).toEqual({ state: 'off', because: 'links.devices of the settings is empty', read: 0 });
+    expect(seen.detector.status()).toEqual({
+      state: 'off',
+      because: 'links.devices of the settings is empty',
+      read: 0,
+    });
   });
 
   it('a device that is not named, whatever it contains', async () => {
@@ -290,7 +309,8 @@ describe('a file of unknown form', () => {
     ['has a device that is a link to nothing', () => replaceEntry('../../devices/nothing\u001B[31m')],
   ];
   const replace = async (make: () => Promise<void>) => rm(sysfs.file('state')).then(make);
-  const replaceEntry = async (target: string) => rm(sysfs.entry('mlx5_0')).then(() => symlink(target, sysfs.entry('mlx5_0')));
+  const replaceEntry = async (target: string) =>
+    rm(sysfs.entry('mlx5_0')).then(() => symlink(target, sysfs.entry('mlx5_0')));
 
   it.each(hostile)('%s: the detector is unavailable and says why, and goes on with other devices', async (_, spoil) => {
     await sysfs.add();

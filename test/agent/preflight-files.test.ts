@@ -37,17 +37,26 @@ describe('the report files of a node', () => {
     await node.report('train/llm-pre-12.json');
     await node.report('other/a.b-0.json');
     const listing = await files.list();
-    expect(listing.files.map(({ namespace, workload, rank }) => `${namespace} ${workload} ${rank}`).toSorted()).toEqual(['other a.b 0', 'train llm-pre 12']);
+    expect(listing.files.map(({ namespace, workload, rank }) => `${namespace} ${workload} ${rank}`).toSorted()).toEqual(
+      ['other a.b 0', 'train llm-pre 12'],
+    );
     expect(listing.ignored).toBe(0);
   });
 
-  it.each(['llm.json', 'llm-01.json', 'llm-10000.json', 'llm-1.json.tmp', 'LLM-1.json', '-1.json', 'a_b-1.json', 'llm--.json', 'llm-1 .json'])(
-    'are not those with a name like %j',
-    async (name) => {
-      await node.report(`train/${name}`);
-      expect(await files.list()).toEqual({ files: [], ignored: 1 });
-    },
-  );
+  it.each([
+    'llm.json',
+    'llm-01.json',
+    'llm-10000.json',
+    'llm-1.json.tmp',
+    'LLM-1.json',
+    '-1.json',
+    'a_b-1.json',
+    'llm--.json',
+    'llm-1 .json',
+  ])('are not those with a name like %j', async (name) => {
+    await node.report(`train/${name}`);
+    expect(await files.list()).toEqual({ files: [], ignored: 1 });
+  });
 
   it('are not those of a directory that no namespace is called', async () => {
     await node.report('Train/llm-0.json');
@@ -72,7 +81,10 @@ describe('the report files of a node', () => {
     try {
       await rm(`${other.hostRoot}/var/lib/kcover`, { recursive: true });
       await symlink(`${node.hostRoot}/var/lib/kcover`, `${other.hostRoot}/var/lib/kcover`);
-      await expect(reportFiles(other.hostRoot).list()).rejects.toMatchObject({ code: 'refused', because: expect.stringContaining('link') });
+      await expect(reportFiles(other.hostRoot).list()).rejects.toMatchObject({
+        code: 'refused',
+        because: expect.stringContaining('link'),
+      });
     } finally {
       await other.remove();
     }
@@ -94,13 +106,17 @@ describe('the report files of a node', () => {
     await node.report('tenant-7/old-0.json', 'x', '2020-01-01T07:00:00Z');
     for (const namespace of namespaces) {
       await mkdir(node.path(namespace), { recursive: true });
-      await Promise.all(Array.from({ length: 199 }, (_, rank) => writeFile(node.path(`${namespace}/llm-${rank}.json`), '')));
+      await Promise.all(
+        Array.from({ length: 199 }, (_, rank) => writeFile(node.path(`${namespace}/llm-${rank}.json`), '')),
+      );
     }
     const listing = await files.list();
     expect(listing.files).toHaveLength(20_000);
     expect(listing.ignored).toBe(101 * 199 + 1 - 20_000);
     expect(listing.files.map(({ key }) => key)).not.toContain('tenant-7/old-0.json');
-    expect(listing.files.every((file, at) => file.writtenMs <= (listing.files[at - 1]?.writtenMs ?? Infinity))).toBe(true);
+    expect(listing.files.every((file, at) => file.writtenMs <= (listing.files[at - 1]?.writtenMs ?? Infinity))).toBe(
+      true,
+    );
   }, 120_000);
 
   it('are found however many names stand beside their namespace that none has', async () => {
@@ -156,7 +172,9 @@ describe('a report file', () => {
     const { files: listed } = await files.list();
     for (const { key } of listed) await rm(node.path(key));
     await symlink('/etc/hostname', node.path('train/llm-0.json'));
-    const codes = await Promise.all(listed.map((file) => files.read(file).catch((error: { code: string }) => `${file.rank} ${error.code}`)));
+    const codes = await Promise.all(
+      listed.map((file) => files.read(file).catch((error: { code: string }) => `${file.rank} ${error.code}`)),
+    );
     expect(codes).toEqual(expect.arrayContaining(['0 refused', '1 not-found']));
   });
 

@@ -27,7 +27,8 @@ afterEach(async () => {
   await node.remove();
 });
 
-const answer = (file: PreflightFile): PreflightFileAnswer => ('problem' in file ? { answer: 'refused', because: file.problem.field } : { answer: 'accepted' });
+const answer = (file: PreflightFile): PreflightFileAnswer =>
+  'problem' in file ? { answer: 'refused', because: file.problem.field } : { answer: 'accepted' };
 
 function start(more: Partial<ReportFiles> = {}): PreflightUploader {
   sent = [];
@@ -44,7 +45,9 @@ function start(more: Partial<ReportFiles> = {}): PreflightUploader {
     connection: {
       async postPreflight({ files }) {
         sent.push(...files);
-        return reachable ? { kind: 'answered', files: files.map(answer) } : { kind: 'unavailable', reason: 'unreachable', because: 'refused' };
+        return reachable
+          ? { kind: 'answered', files: files.map(answer) }
+          : { kind: 'unavailable', reason: 'unreachable', because: 'refused' };
       },
     },
     node: 'gpu-3',
@@ -68,7 +71,13 @@ async function endWhileReading(key: string): Promise<void> {
 }
 
 const bad = 'train/llm-1.json';
-const notRead = { rank: 1, problem: { field: 'parse', because: expect.stringContaining('the agent of the node ended twice while it read this file') } };
+const notRead = {
+  rank: 1,
+  problem: {
+    field: 'parse',
+    because: expect.stringContaining('the agent of the node ended twice while it read this file'),
+  },
+};
 
 /** Simulates a file that makes the agent end each time. */
 async function endTwiceWhileReading(key: string): Promise<void> {

@@ -105,7 +105,11 @@ describe('the uploader of preflight reports', () => {
   });
 
   it('stores across a restart what was accepted or refused, and nothing else', async () => {
-    const answers: Readonly<Record<number, PreflightFileAnswer>> = { 0: accepted, 1: { answer: 'refused', because: 'stale' }, 2: { answer: 'wait' } };
+    const answers: Readonly<Record<number, PreflightFileAnswer>> = {
+      0: accepted,
+      1: { answer: 'refused', because: 'stale' },
+      2: { answer: 'wait' },
+    };
     answering = each(({ rank }) => answers[rank] ?? accepted);
     for (const rank of [0, 1, 2]) await node.report(`train/llm-${rank}.json`, rawReport({ rank }));
     start();
@@ -206,7 +210,9 @@ describe('the uploader of preflight reports', () => {
   });
 
   it('sends a thousand reports in requests of fifty', async () => {
-    const fifths = Array.from({ length: 1000 }, (_, rank) => node.report(`train-${rank % 5}/llm-${rank}.json`, rawReport({ workload_size: 1000, rank })));
+    const fifths = Array.from({ length: 1000 }, (_, rank) =>
+      node.report(`train-${rank % 5}/llm-${rank}.json`, rawReport({ workload_size: 1000, rank })),
+    );
     await Promise.all(fifths);
     start();
     await until(() => uploader?.status().accepted === 1000, 40_000);
@@ -217,8 +223,11 @@ describe('the uploader of preflight reports', () => {
 
   it('is not held up by a report for which the controller rejects whole requests', async () => {
     answering = ({ files }) =>
-      files.some(({ rank }) => rank === 5) ? { kind: 'rejected', reason: 'malformed', because: '400' } : { kind: 'answered', files: files.map(() => accepted) };
-    for (let rank = 0; rank < 8; rank++) await node.report(`train/llm-${rank}.json`, rawReport({ workload_size: 8, rank }));
+      files.some(({ rank }) => rank === 5)
+        ? { kind: 'rejected', reason: 'malformed', because: '400' }
+        : { kind: 'answered', files: files.map(() => accepted) };
+    for (let rank = 0; rank < 8; rank++)
+      await node.report(`train/llm-${rank}.json`, rawReport({ workload_size: 8, rank }));
     start();
     await until(() => uploader?.status().accepted === 7);
     await looked();

@@ -29,7 +29,11 @@ afterEach(async () => {
 
 function settings() {
   const { url, caFile, tokenFile } = controller;
-  return agentSettings.parse({ controller: { url, caFile, tokenFile }, preflight: { every: '20ms' }, spool: { directory: join(node.hostRoot, 'spool') } });
+  return agentSettings.parse({
+    controller: { url, caFile, tokenFile },
+    preflight: { every: '20ms' },
+    spool: { directory: join(node.hostRoot, 'spool') },
+  });
 }
 
 describe('preflight reports in an agent', () => {
@@ -41,7 +45,14 @@ describe('preflight reports in an agent', () => {
     await node.report('train/llm-2.json', rawReport({ rank: 2 }));
     await until(() => agent?.status().preflight.accepted === 1);
     expect(controller.preflight).toMatchObject([
-      { authorization: 'Bearer token-1', files: { schema: 1, node: 'gpu-3', files: [{ namespace: 'train', workload: 'llm', rank: 2, report: { rank: 2 } }] } },
+      {
+        authorization: 'Bearer token-1',
+        files: {
+          schema: 1,
+          node: 'gpu-3',
+          files: [{ namespace: 'train', workload: 'llm', rank: 2, report: { rank: 2 } }],
+        },
+      },
     ]);
   });
 
@@ -75,7 +86,10 @@ describe('the connection to the controller', () => {
     controller.answer(() => 'silent');
     const held = connection.post(batch, giveUp.signal);
     await until(() => controller.requests.length === 1);
-    expect(await connection.postPreflight(files, new AbortController().signal)).toEqual({ kind: 'answered', files: [] });
+    expect(await connection.postPreflight(files, new AbortController().signal)).toEqual({
+      kind: 'answered',
+      files: [],
+    });
     giveUp.abort();
     expect(await held).toMatchObject({ kind: 'unavailable' });
     await connection.close();
@@ -95,7 +109,14 @@ describe('a directory of preflight reports that hangs', () => {
     const { controller: controllerSettings, spool: spoolSettings } = settings();
     const connection = connectController(controllerSettings, '0.1.0');
     const spool = await openSpool({ ...spoolSettings, log, changed: () => reporter.flush() });
-    const reporter = startReporter({ spool, connection, node: 'gpu-3', bootId: async () => 'boot', heartbeatMs: 60_000, log });
+    const reporter = startReporter({
+      spool,
+      connection,
+      node: 'gpu-3',
+      bootId: async () => 'boot',
+      heartbeatMs: 60_000,
+      log,
+    });
     let looks = 0;
     const uploader = startPreflightUploader({
       files: {
@@ -113,7 +134,13 @@ describe('a directory of preflight reports that hangs', () => {
     });
     try {
       await until(() => looks === 1);
-      await spool.append({ id: 'kernel/boot/1', source: 'kernel', code: 'xid/79', message: 'x', seenAt: '2026-11-21T09:15:12.000Z' });
+      await spool.append({
+        id: 'kernel/boot/1',
+        source: 'kernel',
+        code: 'xid/79',
+        message: 'x',
+        seenAt: '2026-11-21T09:15:12.000Z',
+      });
       await until(() => spool.status().waiting === 0);
       await until(() => uploader.status().unavailable?.includes('has not answered') === true);
       expect(looks).toBe(1);

@@ -53,7 +53,8 @@ function start(): void {
 }
 const progress = (step: number): string => JSON.stringify({ step, at: '2026-11-21T07:00:00Z' });
 const write = (name: string, step: number, at?: string) => node.report(`train/${name}.json`, progress(step), at);
-const sent = () => requests.map(({ files }) => files.map(({ job, rank, progress: { step } }) => `${job}-${rank} ${step}`).toSorted());
+const sent = () =>
+  requests.map(({ files }) => files.map(({ job, rank, progress: { step } }) => `${job}-${rank} ${step}`).toSorted());
 /** Waits until all present files were polled several times. */
 async function looked(): Promise<void> {
   const before = looks;
@@ -142,7 +143,9 @@ describe('the uploader of progress files', () => {
     start();
     await looked();
     expect(requests).toEqual([]);
-    expect(new Set(logged.map(({ because }) => because))).toEqual(new Set(['it has more than 4096 bytes', 'step is not an integer from 0']));
+    expect(new Set(logged.map(({ because }) => because))).toEqual(
+      new Set(['it has more than 4096 bytes', 'step is not an integer from 0']),
+    );
     expect(logged).toHaveLength(2);
     await write('half-0', 1);
     await until(() => requests.length > 0);
@@ -170,7 +173,10 @@ describe('the uploader of progress files', () => {
   });
 
   it('sends the others when the controller cannot read one of them', async () => {
-    answering = (files) => (files.files.some(({ job }) => job === 'bad') ? { kind: 'rejected', reason: 'malformed', because: 'no' } : all(files));
+    answering = (files) =>
+      files.files.some(({ job }) => job === 'bad')
+        ? { kind: 'rejected', reason: 'malformed', because: 'no' }
+        : all(files);
     for (const name of ['a-0', 'bad-0', 'c-0']) await write(name, 1);
     start();
     await until(() => uploader.status().sent === 2 && uploader.status().unusable === 1);

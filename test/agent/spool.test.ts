@@ -23,7 +23,12 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const open = (more: { directory?: string; maxBytes?: number; changed?: () => void } = {}): Promise<Spool> =>
-  openSpool({ directory: more.directory ?? directory, maxBytes: more.maxBytes ?? 1_000_000, log, changed: more.changed ?? (() => undefined) });
+  openSpool({
+    directory: more.directory ?? directory,
+    maxBytes: more.maxBytes ?? 1_000_000,
+    log,
+    changed: more.changed ?? (() => undefined),
+  });
 const file = () => join(directory, 'spool.jsonl');
 const seqs = (spool: Spool) => spool.pending(all).reports.map((report) => report.seq);
 const gaps = (spool: Spool) => spool.pending(all).gaps.map(({ gap: { what, lost } }) => ({ what, lost }));
@@ -54,7 +59,11 @@ describe('the spool', () => {
     await before.gap({ seenAt: '2026-11-21T09:15:12.000Z', what: 'kernel-log-overrun', lost: 3 });
     const { stream } = before.pending(all);
     const after = await open();
-    expect(after.pending(all)).toMatchObject({ stream, reports: [{ seq: 1 }, { seq: 2 }], gaps: [{ gap: { what: 'kernel-log-overrun', lost: 3 } }] });
+    expect(after.pending(all)).toMatchObject({
+      stream,
+      reports: [{ seq: 1 }, { seq: 2 }],
+      gaps: [{ gap: { what: 'kernel-log-overrun', lost: 3 } }],
+    });
     await after.append(fault(3));
     expect(seqs(after)).toEqual([1, 2, 3]);
   });

@@ -4,7 +4,9 @@ import { importsOf } from './sources.ts';
 
 /** Each circle once, as the files in it, starting with the first by name. `texts`: text by file. */
 export function circles(texts: ReadonlyMap<string, string>): readonly (readonly string[])[] {
-  const imported = new Map([...texts].map(([file, text]) => [file, ours(file, text).filter((each) => texts.has(each))]));
+  const imported = new Map(
+    [...texts].map(([file, text]) => [file, ours(file, text).filter((each) => texts.has(each))]),
+  );
   const found = [...texts.keys()].flatMap((file) => {
     const circle = shortestBack(file, imported);
     return circle ? [fromTheFirst(circle)] : [];
@@ -12,7 +14,8 @@ export function circles(texts: ReadonlyMap<string, string>): readonly (readonly 
   return [...new Map(found.map((circle) => [circle.join(' '), circle])).values()];
 }
 
-const ours = (file: string, text: string): readonly string[] => importsOf(file, text).flatMap((one) => (one.ours ? [one.what] : []));
+const ours = (file: string, text: string): readonly string[] =>
+  importsOf(file, text).flatMap((one) => (one.ours ? [one.what] : []));
 
 /** The shortest chain of imports from the file back to itself; undefined when there is none. */
 function shortestBack(file: string, imported: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {

@@ -31,11 +31,15 @@ export const literals = (file: string, text: string): readonly Expression[] => {
 };
 
 /** Files whose expressions are not all literals. */
-const builders: readonly string[] = ours.filter((file) => /\bRegExp\(/.test(textOf(file)) || file.endsWith('.schema.ts'));
+const builders: readonly string[] = ours.filter(
+  (file) => /\bRegExp\(/.test(textOf(file)) || file.endsWith('.schema.ts'),
+);
 
 /** The first of our files on the stack, whatever library is in between. */
 function caller(): string | undefined {
-  const frames = (new Error('who asks').stack ?? '').split('\n').flatMap((line) => line.split(root)[1]?.split(':')[0] ?? []);
+  const frames = (new Error('who asks').stack ?? '')
+    .split('\n')
+    .flatMap((line) => line.split(root)[1]?.split(':')[0] ?? []);
   return frames.find((file) => ours.includes(file));
 }
 

@@ -10,7 +10,7 @@ const sizeOf = (file: string): number =>
 
 /** The limit of the file: its own, or the usual one for its kind. */
 const mostOf = (file: string): number => longer[file]?.most ?? usualOf(file);
-const usualOf = (file: string): number => (folderOf(file) === 'test' ? 300 : 250);
+const usualOf = (file: string): number => (folderOf(file) === 'test' ? 400 : 250);
 
 /** Files with a higher limit, and the reason. This list may only shrink. */
 const longer: Readonly<Record<string, { readonly most: number; readonly because: string }>> = {};
@@ -27,7 +27,7 @@ describe('files', () => {
     expect(sources.filter((file) => !/^[a-z0-9-]+(\.(server\.)?test|\.schema)?\.ts$/.test(basename(file)))).toEqual([]);
   });
 
-  it('have at most 250 lines of code, 300 in tests', () => {
+  it('have at most 250 lines of code, 400 in tests', () => {
     expect(sources.length).toBeGreaterThan(100);
     expect(sources.filter((file) => sizeOf(file) > mostOf(file)).map((file) => `${file}: ${sizeOf(file)}`)).toEqual([]);
   });
@@ -42,7 +42,15 @@ const self = 'test/architecture/files.test.ts';
 
 describe('tests', () => {
   const imitation = new RegExp(
-    ['jest\\.mock', 'mockModule', 'createMockFromModule', '\\bnock\\b', 'MockAgent', 'MockActivityEnvironment', 'TestWorkflowEnvironment'].join('|'),
+    [
+      'jest\\.mock',
+      'mockModule',
+      'createMockFromModule',
+      '\\bnock\\b',
+      'MockAgent',
+      'MockActivityEnvironment',
+      'TestWorkflowEnvironment',
+    ].join('|'),
   );
 
   it('never imitate Temporal or Kubernetes', () => {

@@ -10,7 +10,17 @@ interface Allowed {
   readonly types: readonly string[];
 }
 
-export const product = ['contract', 'faults', 'policy', 'workflows', 'activities', 'controller', 'kube', 'agent', 'cli'];
+export const product = [
+  'contract',
+  'faults',
+  'policy',
+  'workflows',
+  'activities',
+  'controller',
+  'kube',
+  'agent',
+  'cli',
+];
 
 const anything = { folders: [...product, 'testbed', 'test', 'scripts', 'bench'], packages: ['*'], types: [] } as const;
 
@@ -79,11 +89,15 @@ function whyNot(file: string, { what, ours, typeOnly }: Import): string | undefi
   if (allowed === undefined) return `${folder}/ is not in the table`;
   if (ours) {
     const to = folderOf(what);
-    return to === folder || what === 'package.json' || allowed.folders.includes(to) ? undefined : `${folder}/ may not know ${to}/`;
+    return to === folder || what === 'package.json' || allowed.folders.includes(to)
+      ? undefined
+      : `${folder}/ may not know ${to}/`;
   }
   if (onlyIn[what] && !onlyIn[what].includes(folder)) return `only ${onlyIn[what].join(', ')}/ may`;
-  if (what === 'zod' && folder === 'contract' && !file.endsWith('.schema.ts')) return 'zod is for *.schema.ts, which workflows never import';
-  if (allowed.packages.some((name) => name === '*' || name === what || (name === 'node:*' && what.startsWith('node:')))) return undefined;
+  if (what === 'zod' && folder === 'contract' && !file.endsWith('.schema.ts'))
+    return 'zod is for *.schema.ts, which workflows never import';
+  if (allowed.packages.some((name) => name === '*' || name === what || (name === 'node:*' && what.startsWith('node:'))))
+    return undefined;
   if (allowed.types.includes(what)) return typeOnly ? undefined : `${folder}/ may import its types only`;
   return `${folder}/ may not`;
 }

@@ -10,9 +10,21 @@ describe('the table of imports', () => {
   it.each([
     ['a policy that reads files', 'policy/made-up.ts', "import { readFile } from 'node:fs/promises';"],
     ['a fault that knows a policy', 'faults/made-up.ts', "import { decideNode } from '../policy/node.ts';"],
-    ['a workflow that calls an activity directly', 'workflows/made-up.ts', "import type { Dependencies } from '../activities/index.ts';"],
-    ['a controller with a Kubernetes client of its own', 'controller/made-up.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
-    ['an activity that imports types of the client as values', 'activities/made-up.ts', "import { type V1Pod } from '@kubernetes/client-node';"],
+    [
+      'a workflow that calls an activity directly',
+      'workflows/made-up.ts',
+      "import type { Dependencies } from '../activities/index.ts';",
+    ],
+    [
+      'a controller with a Kubernetes client of its own',
+      'controller/made-up.ts',
+      "import { KubeConfig } from '@kubernetes/client-node';",
+    ],
+    [
+      'an activity that imports types of the client as values',
+      'activities/made-up.ts',
+      "import { type V1Pod } from '@kubernetes/client-node';",
+    ],
     ['an agent that talks to Temporal', 'agent/made-up.ts', "import {\n  Client,\n} from '@temporalio/client';"],
     ['zod beside the types', 'contract/made-up.ts', "import { z } from 'zod';"],
     ['a late import', 'kube/made-up.ts', "const { Client } = await import('@temporalio/client');"],
@@ -42,7 +54,9 @@ describe('circles of imports', () => {
   });
 
   it('are not in the product', () => {
-    const texts = new Map(sources.filter((file) => product.includes(folderOf(file))).map((file) => [file, textOf(file)]));
+    const texts = new Map(
+      sources.filter((file) => product.includes(folderOf(file))).map((file) => [file, textOf(file)]),
+    );
     expect(texts.size).toBeGreaterThan(300);
     expect(circles(texts)).toEqual([]);
   });
@@ -62,29 +76,40 @@ describe('workflow code', () => {
 
   it('never reaches zod, a schema, or a module of Node', () => {
     const all = [...reachable('workflows/index.ts')];
-    expect(all).toEqual(expect.arrayContaining(['workflows/recovery/index.ts', 'contract/ids.ts', '@temporalio/workflow']));
-    expect(all.filter((what) => what === 'zod' || what.startsWith('node:') || what.endsWith('.schema.ts') || what === withTimer)).toEqual([]);
+    expect(all).toEqual(
+      expect.arrayContaining(['workflows/recovery/index.ts', 'contract/ids.ts', '@temporalio/workflow']),
+    );
+    expect(
+      all.filter(
+        (what) => what === 'zod' || what.startsWith('node:') || what.endsWith('.schema.ts') || what === withTimer,
+      ),
+    ).toEqual([]);
   });
 
-  it.each(['workflows/recovery/transitions.ts', 'workflows/recovery/steps/index.ts', 'workflows/recovery/status.ts', 'workflows/recovery/record.ts'])(
-    'is pure in %s, which commands and tests read without Temporal',
-    (file) => {
-      expect([...reachable(file)].filter((what) => what.startsWith('@temporalio/'))).toEqual([]);
-    },
-  );
+  it.each([
+    'workflows/recovery/transitions.ts',
+    'workflows/recovery/steps/index.ts',
+    'workflows/recovery/status.ts',
+    'workflows/recovery/record.ts',
+  ])('is pure in %s, which commands and tests read without Temporal', (file) => {
+    expect([...reachable(file)].filter((what) => what.startsWith('@temporalio/'))).toEqual([]);
+  });
 });
 
 describe('where the world outside is read', () => {
   const environment = /\bprocess\.(env|argv)\b/;
   const mayRead = (file: string) =>
-    file === 'cli/program/environment.ts' || file === 'testbed/parts/environment.ts' || ['test', 'scripts', 'bench'].includes(folderOf(file));
+    file === 'cli/program/environment.ts' ||
+    file === 'testbed/parts/environment.ts' ||
+    ['test', 'scripts', 'bench'].includes(folderOf(file));
 
   it('is one file for the command line and the environment', () => {
     expect(environment.test(textOf('cli/program/environment.ts'))).toBe(true);
     expect(sources.filter((file) => !mayRead(file) && environment.test(codeOf(textOf(file))))).toEqual([]);
   });
 
-  const impure = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\b|\bconsole\.|\bprocess\.|\bfetch\(|\bset(Timeout|Interval)\(/;
+  const impure =
+    /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\b|\bconsole\.|\bprocess\.|\bfetch\(|\bset(Timeout|Interval)\(/;
 
   it.each(['contract', 'faults', 'policy'])('is never %s/: no clock, no chance, no log, no process', (folder) => {
     const files = sources.filter((file) => folderOf(file) === folder && file !== withTimer);
@@ -92,7 +117,10 @@ describe('where the world outside is read', () => {
     expect(files.filter((file) => impure.test(codeOf(textOf(file))))).toEqual([]);
   });
 
-  it.each(['const now = Date.now();', 'new Date()', "console.log('x')", 'process.env.HOME'])('would notice %s', (code) => {
-    expect(impure.test(codeOf(code))).toBe(true);
-  });
+  it.each(['const now = Date.now();', 'new Date()', "console.log('x')", 'process.env.HOME'])(
+    'would notice %s',
+    (code) => {
+      expect(impure.test(codeOf(code))).toBe(true);
+    },
+  );
 });

@@ -14,35 +14,42 @@ describe('documents', () => {
     const broken = pages.flatMap((page) =>
       [...textOf(page).matchAll(link)]
         .map(([, target]) => target ?? '')
-        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(posix.join(root, posix.dirname(page), decodeURI(target))))
+        .filter(
+          (target) => !/^[a-z]+:/.test(target) && !existsSync(posix.join(root, posix.dirname(page), decodeURI(target))),
+        )
         .map((target) => `${page} -> ${target}`),
     );
     expect(pages).toContain('CONTRIBUTING.md');
     expect(broken).toEqual([]);
   });
 
-  it.each(['docs/failure-modes.md', 'docs/failure-modes-of-steps.md', 'docs/bad-input.md', 'docs/features.md', 'docs/security.md'])(
-    'name tests that are there: %s',
-    (page) => {
-      const named = [...textOf(page).matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+\.test\.ts)\)/g)]
-        .map(([, title = '', file = '']) => ({ title, file }))
-        .filter(({ title, file }) => !file.endsWith(`/${title}`));
-      // `…` stands for a placeholder of `it.each`.
-      const titled = (title: string): RegExp =>
-        new RegExp(
-          title
-            .split('…')
-            .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-            .join('.*'),
-        );
-      expect(named.length).toBeGreaterThan(15);
-      expect(titled('is … by us').test('is %s by them')).toBe(false);
-      expect(named.filter(({ title, file }) => !titled(title).test(textOf(file)))).toEqual([]);
-    },
-  );
+  it.each([
+    'docs/failure-modes.md',
+    'docs/failure-modes-of-steps.md',
+    'docs/bad-input.md',
+    'docs/features.md',
+    'docs/security.md',
+  ])('name tests that are there: %s', (page) => {
+    const named = [...textOf(page).matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+\.test\.ts)\)/g)]
+      .map(([, title = '', file = '']) => ({ title, file }))
+      .filter(({ title, file }) => !file.endsWith(`/${title}`));
+    // `…` stands for a placeholder of `it.each`.
+    const titled = (title: string): RegExp =>
+      new RegExp(
+        title
+          .split('…')
+          .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+          .join('.*'),
+      );
+    expect(named.length).toBeGreaterThan(15);
+    expect(titled('is … by us').test('is %s by them')).toBe(false);
+    expect(named.filter(({ title, file }) => !titled(title).test(textOf(file)))).toEqual([]);
+  });
 
   it('have one number for each decision', () => {
-    const numbers = pages.filter((page) => page.startsWith('docs/adr/')).flatMap((page) => /\/(\d+)-[^/]+\.md$/.exec(page)?.[1] ?? []);
+    const numbers = pages
+      .filter((page) => page.startsWith('docs/adr/'))
+      .flatMap((page) => /\/(\d+)-[^/]+\.md$/.exec(page)?.[1] ?? []);
     expect(numbers).toEqual([...new Set(numbers)]);
   });
 });
@@ -54,7 +61,9 @@ describe('what is kept', () => {
 
   it('names no directory of the machine that it was made on', () => {
     const text = files.filter((file) => !/\.(png|gif|webp|ico|gz|tgz)$/.test(file));
-    const place = new RegExp(['work', 'root', 'home/[a-z]+', 'Users'].map((name) => `(?<![\\w.$}*<>-])/${name}/[\\w.]`).join('|'));
+    const place = new RegExp(
+      ['work', 'root', 'home/[a-z]+', 'Users'].map((name) => `(?<![\\w.$}*<>-])/${name}/[\\w.]`).join('|'),
+    );
     expect(place.test(['cd ', 'work', 'main'].join('/'))).toBe(true);
     expect(text.length).toBeGreaterThan(150);
     expect(text.filter((file) => place.test(textOf(file)))).toEqual([]);

@@ -39,7 +39,11 @@ export function importsOf(file: string, text: string): Import[] {
   return [...text.matchAll(statement)].map(([, type, still, dynamic]) => {
     const specifier = still ?? dynamic ?? '';
     const ours = specifier.startsWith('.');
-    return { what: ours ? posix.join(posix.dirname(file), specifier) : packageOf(specifier), ours, typeOnly: type !== undefined };
+    return {
+      what: ours ? posix.join(posix.dirname(file), specifier) : packageOf(specifier),
+      ours,
+      typeOnly: type !== undefined,
+    };
   });
 }
 

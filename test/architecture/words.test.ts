@@ -65,7 +65,9 @@ const wordsOf = (name: string): string[] =>
 
 /** Retired words in the name, singular or plural. */
 const retiredIn = (name: string): string[] =>
-  wordsOf(name).filter((word) => Object.hasOwn(retired, word) || Object.hasOwn(retired, word.replace(/(?<=sh)es$|s$/, '')));
+  wordsOf(name).filter(
+    (word) => Object.hasOwn(retired, word) || Object.hasOwn(retired, word.replace(/(?<=sh)es$|s$/, '')),
+  );
 
 /** This file contains the words that it forbids. */
 const self = 'test/architecture/words.test.ts';
@@ -88,14 +90,20 @@ function namesIn(file: string): Set<string> {
 
 describe('retired words', () => {
   it('are found in every spelling of a name', () => {
-    expect(['openMailbox', 'toldTogether', 'JobWishes', 'wish-of-job'].filter((name) => retiredIn(name).length === 0)).toEqual([]);
+    expect(
+      ['openMailbox', 'toldTogether', 'JobWishes', 'wish-of-job'].filter((name) => retiredIn(name).length === 0),
+    ).toEqual([]);
     expect(['foldHistory', 'pages', 'marketplace', 'strange'].filter((name) => retiredIn(name).length > 0)).toEqual([]);
   });
 
   it('are in no name of the code', () => {
     const found = sources
       .filter((file) => file !== self)
-      .flatMap((file) => [...namesIn(file)].filter((name) => !ordinary.has(name) && retiredIn(name).length > 0).map((name) => `${file}: ${name}`));
+      .flatMap((file) =>
+        [...namesIn(file)]
+          .filter((name) => !ordinary.has(name) && retiredIn(name).length > 0)
+          .map((name) => `${file}: ${name}`),
+      );
     expect(found).toEqual([]);
   });
 
@@ -108,7 +116,9 @@ describe('retired words', () => {
     const lines = texts.flatMap((file) =>
       textOf(file)
         .split('\n')
-        .flatMap((line, index) => (inNoText.test(line) && !explained.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+        .flatMap((line, index) =>
+          inNoText.test(line) && !explained.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+        ),
     );
     expect(lines).toEqual([]);
   });

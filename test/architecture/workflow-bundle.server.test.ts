@@ -4,7 +4,9 @@ import { testServers } from '../support/rig.ts';
 
 describe('the bundle that workers run', () => {
   const code = readFileSync(testServers().workflowBundle, 'utf8');
-  const map = JSON.parse(Buffer.from(/sourceMappingURL=data:[^,]+,(.*)$/m.exec(code)?.[1] ?? '', 'base64').toString()) as {
+  const map = JSON.parse(
+    Buffer.from(/sourceMappingURL=data:[^,]+,(.*)$/m.exec(code)?.[1] ?? '', 'base64').toString(),
+  ) as {
     readonly sources: readonly string[];
   };
 

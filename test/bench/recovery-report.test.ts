@@ -9,8 +9,16 @@ import { write } from '../support/writes.ts';
 describe('a summary', () => {
   it.each<[string, number[], { p50: number; p99: number; max: number }]>([
     ['takes the middle of an odd number of values', [3, 1, 2], { p50: 2, p99: 3, max: 3 }],
-    ['takes the lower middle of an even number, so that every figure was measured', [4, 1, 2, 3], { p50: 2, p99: 4, max: 4 }],
-    ['distinguishes p99 from the largest from 101 values on', Array.from({ length: 101 }, (_, index) => index), { p50: 50, p99: 99, max: 100 }],
+    [
+      'takes the lower middle of an even number, so that every figure was measured',
+      [4, 1, 2, 3],
+      { p50: 2, p99: 4, max: 4 },
+    ],
+    [
+      'distinguishes p99 from the largest from 101 values on',
+      Array.from({ length: 101 }, (_, index) => index),
+      { p50: 50, p99: 99, max: 100 },
+    ],
   ])('%s', (_, values, expected) => {
     expect(summarise(values)).toEqual({ n: values.length, ...expected });
   });
@@ -38,7 +46,13 @@ describe('the report', () => {
   const report = reportOf({
     trials: [kcover(1000, 300), bare(2000, 200), bare(3000, 400), kcover(4000, 900)],
     variants: variantsOf('delete-collection'),
-    writes: [wrote(1050), wrote(1060, { resource: 'tokenreviews' }), wrote(1070, { user: 'kwok' }), wrote(1900), wrote(4010)],
+    writes: [
+      wrote(1050),
+      wrote(1060, { resource: 'tokenreviews' }),
+      wrote(1070, { user: 'kwok' }),
+      wrote(1900),
+      wrote(4010),
+    ],
     healthy: { events: 19, minutes: 1 },
     machine: { cores: 2, memoryGiB: 24, node: 'v24', load: 1 },
     pods: 8,

@@ -17,7 +17,12 @@ const node = (rank: number, verdict: NodeJudgement['verdict']): NodeJudgement =>
 
 describe('the score of verdicts', () => {
   it('counts an undetermined slow node as missed, and a healthy one that is called slow as blamed', () => {
-    const one = counted(nothing, { nodes: [node(0, 'slow'), node(1, 'undetermined'), node(2, 'slow'), node(3, 'healthy')] }, new Set([0, 1]), 5);
+    const one = counted(
+      nothing,
+      { nodes: [node(0, 'slow'), node(1, 'undetermined'), node(2, 'slow'), node(3, 'healthy')] },
+      new Set([0, 1]),
+      5,
+    );
     const two = counted(one, { nodes: [node(0, 'slow'), node(1, 'slow')] }, new Set([0, 1]), 3);
     expect(figuresOf(two)).toMatchObject({
       jobs: 2,

@@ -42,7 +42,10 @@ const reportOn = (rounds: readonly StormRound[]) =>
 
 describe('the report of storms', () => {
   it('counts everything from the first fault, and the last one apart for each storm', () => {
-    const { rounds, last } = reportOn([storm(1000, [restarted(1000), restarted(1200)]), storm(5000, [restarted(5400)])]);
+    const { rounds, last } = reportOn([
+      storm(1000, [restarted(1000), restarted(1200)]),
+      storm(5000, [restarted(5400)]),
+    ]);
     expect(rounds.map(({ firstDeleted }) => firstDeleted)).toEqual([
       { n: 2, p50: 40, p99: 240, max: 240 },
       { n: 1, p50: 440, p99: 440, max: 440 },
@@ -84,10 +87,14 @@ describe('the plan of a storm', () => {
   });
 
   it('expects as many quarantined nodes as the limit of the settings allows', () => {
-    const allowed = (hits: 'jobs' | 'nodes', count: number, limit: 'all' | 'default') => planOf({ hits, count, limit, kind: 'Job' }).allowed;
-    expect([allowed('nodes', 64, 'all'), allowed('nodes', 64, 'default'), allowed('nodes', 8, 'default'), allowed('jobs', 8, 'default')]).toEqual([
-      64, 12, 2, 8,
-    ]);
+    const allowed = (hits: 'jobs' | 'nodes', count: number, limit: 'all' | 'default') =>
+      planOf({ hits, count, limit, kind: 'Job' }).allowed;
+    expect([
+      allowed('nodes', 64, 'all'),
+      allowed('nodes', 64, 'default'),
+      allowed('nodes', 8, 'default'),
+      allowed('jobs', 8, 'default'),
+    ]).toEqual([64, 12, 2, 8]);
   });
 });
 

@@ -39,7 +39,11 @@ describe('what a moment costs', () => {
     ['and its idle time where it only stands still', { endsMs: 2 * minute, hangs: true }, [15, 22, 22, 15]],
     ['the policy does not wait for a checkpoint that is far away', { done: 60, endsMs: 2 * minute }, [1, 3, 1, 1]],
     ['a slow job loses what is wasted until the checkpoint', { severity: 'slow', speed: 0.5 }, [15, 5, 5, 5]],
-    ['a slow one that gets worse is judged anew', { severity: 'slow', speed: 0.5, worsensMs: 4 * minute }, [15, 5, 5, 5]],
+    [
+      'a slow one that gets worse is judged anew',
+      { severity: 'slow', speed: 0.5, worsensMs: 4 * minute },
+      [15, 5, 5, 5],
+    ],
     ['a dead one has nothing to wait for', { severity: 'dead', endsMs: 0 }, [15, 15, 15, 15]],
     ['what was done since the checkpoint that was awaited is lost', { lagMs: 6000 }, [15, 0.1, 0.1, 0.1]],
     ['a checkpoint takes a while to write', { writeMs: 3 * minute, endsMs: 7 * minute }, [15, 22, 22, 15]],

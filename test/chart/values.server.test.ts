@@ -19,12 +19,24 @@ describe('helm lint', () => {
 describe('values', () => {
   it.each<readonly [string, object, readonly string[]]>([
     ['an unknown key', { controler: { replicas: 2 } }, ["additional properties 'controler' not allowed"]],
-    ['an unknown setting', { settings: { worker: { mod: 'act' } } }, ['/settings/worker', "additional properties 'mod' not allowed"]],
+    [
+      'an unknown setting',
+      { settings: { worker: { mod: 'act' } } },
+      ['/settings/worker', "additional properties 'mod' not allowed"],
+    ],
     ['an unknown mode', { settings: { worker: { mode: 'acting' } } }, ['/settings/worker/mode', "'observe', 'act'"]],
     ['a number where text belongs', { temporal: { namespace: 7 } }, ['/temporal/namespace', 'got number, want string']],
     ['text where a number belongs', { controller: { replicas: 'two' } }, ['/controller/replicas', 'want integer']],
-    ['a duration without a unit', { settings: { agent: { heartbeat: '10' } } }, ['/settings/agent/heartbeat', 'does not match pattern']],
-    ['a number out of range', { settings: { worker: { recovery: { attempts: 11 } } } }, ['/settings/worker/recovery/attempts', 'maximum: got 11, want 10']],
+    [
+      'a duration without a unit',
+      { settings: { agent: { heartbeat: '10' } } },
+      ['/settings/agent/heartbeat', 'does not match pattern'],
+    ],
+    [
+      'a number out of range',
+      { settings: { worker: { recovery: { attempts: 11 } } } },
+      ['/settings/worker/recovery/attempts', 'maximum: got 11, want 10'],
+    ],
     [
       'an invalid fault code',
       { settings: { worker: { faults: { codes: { 'gpu/79': 'warn' } } } } },
@@ -36,15 +48,27 @@ describe('values', () => {
       { settings: { controller: { intake: { agentAccount: 'a/b' } } } },
       ["additional properties 'agentAccount' not allowed"],
     ],
-    ['a Lease of another name', { settings: { controller: { leaderElection: { name: 'x' } } } }, ["additional properties 'name' not allowed"]],
+    [
+      'a Lease of another name',
+      { settings: { controller: { leaderElection: { name: 'x' } } } },
+      ["additional properties 'name' not allowed"],
+    ],
     [
       'a certificate without its authority',
       { intake: { tls: { existingSecret: 'mine' } } },
       ['intake.tls.caConfigMap is needed with intake.tls.existingSecret'],
     ],
-    ['an issuer without its authority', { intake: { tls: { certManager: { issuerRef: { name: 'x' } } } } }, ['intake.tls.caConfigMap is needed']],
+    [
+      'an issuer without its authority',
+      { intake: { tls: { certManager: { issuerRef: { name: 'x' } } } } },
+      ['intake.tls.caConfigMap is needed'],
+    ],
     ['an invalid directory', { agent: { stateDirectory: '/var/lib/kcover/' } }, ['/agent/stateDirectory']],
-    ['an account that is neither created nor named', { worker: { serviceAccount: { create: false } } }, ['worker.serviceAccount.name is needed']],
+    [
+      'an account that is neither created nor named',
+      { worker: { serviceAccount: { create: false } } },
+      ['worker.serviceAccount.name is needed'],
+    ],
     [
       'two controllers without an election',
       { settings: { controller: { leaderElection: { enabled: false } } } },

@@ -38,6 +38,8 @@ describe('kcover classify', () => {
 
   it('prints a table without borders', async () => {
     const { stdout } = await kcover(['classify', offBus]);
-    expect(stdout).toMatch(/^CODE +PCI +SEVERITY +ACTION +BECAUSE\nxid\/79 +0000:5d:00 +critical +reboot +Xid 79 .+\n$/);
+    expect(stdout).toMatch(
+      /^CODE +PCI +SEVERITY +ACTION +BECAUSE\nxid\/79 +0000:5d:00 +critical +reboot +Xid 79 .+\n$/,
+    );
   });
 });

@@ -31,16 +31,27 @@ describe('completion', () => {
       "kcover config check ''",
       "kcover status job/x -n list ''",
     );
-    expect([own, plugin]).toEqual(['complete -o default -F _kcover kcover', 'complete -o default -F _kcover kubectl-kcover']);
+    expect([own, plugin]).toEqual([
+      'complete -o default -F _kcover kcover',
+      'complete -o default -F _kcover kubectl-kcover',
+    ]);
     for (const name of Object.keys(commands)) expect(offered[0]?.split(' ')).toContain(name.split(' ')[0]);
-    expect(offered.slice(1)).toEqual(['node', 'list history quarantine release', '--reason', 'table json yaml', 'worker controller agent']);
+    expect(offered.slice(1)).toEqual([
+      'node',
+      'list history quarantine release',
+      '--reason',
+      'table json yaml',
+      'worker controller agent',
+    ]);
   });
 
   it('covers the same commands in zsh and fish', async () => {
     const [zsh, fish] = await Promise.all([kcover(['completion', 'zsh']), kcover(['completion', 'fish'])]);
     expect(zsh.stdout).toContain('compdef _kcover kcover kubectl-kcover');
     expect(zsh.stdout).toMatch(/'node quarantine'\) next='' options='--reason /);
-    expect(fish.stdout).toContain(`complete -c kcover -n "__kcover_at 'node'" -f -a quarantine -d '${commands['node quarantine'].summary}'`);
+    expect(fish.stdout).toContain(
+      `complete -c kcover -n "__kcover_at 'node'" -f -a quarantine -d '${commands['node quarantine'].summary}'`,
+    );
     expect(fish.stdout).toMatch(/__kcover_at 'list'" -l output -x -a 'table json yaml'/);
   });
 

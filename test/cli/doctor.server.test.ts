@@ -20,7 +20,10 @@ const stranger = { namespace: 'default', name: `nobody-${randomUUID().slice(0, 8
 let first: Awaited<ReturnType<typeof examine>>;
 
 async function examine(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
-  const { code, data } = await answerOf<Finding[]>(['doctor', ...args], serverEnvironment({ TEMPORAL_NAMESPACE: namespace, ...more }));
+  const { code, data } = await answerOf<Finding[]>(
+    ['doctor', ...args],
+    serverEnvironment({ TEMPORAL_NAMESPACE: namespace, ...more }),
+  );
   return { code, of: Object.fromEntries(data.map((finding) => [finding.check, finding])), all: data };
 }
 
@@ -28,12 +31,16 @@ beforeAll(async () => {
   cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
   const connection = await Connection.connect({ address: cluster.temporal.address });
   temporal = new Client({ connection, namespace });
-  await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: { seconds: 86_400 as never } });
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  });
   await install();
   // The services of the server learn of a new namespace one after the other.
   first = await eventually(
     () => examine([]),
-    ({ of }) => of['clock of temporal']?.result === 'ok' && of['search attributes']?.because.includes('not registered') === true,
+    ({ of }) =>
+      of['clock of temporal']?.result === 'ok' && of['search attributes']?.because.includes('not registered') === true,
     60_000,
   );
 });
@@ -54,13 +61,19 @@ async function install(): Promise<void> {
     await unlessThere(core.createNamespacedServiceAccount({ namespace: ownNamespace, body: { metadata: { name } } }));
   for (const body of clusterRoles())
     await unlessThere(
-      'roleRef' in body ? rbac.createClusterRoleBinding({ body }) : rbac.createClusterRole({ body: { ...body, metadata: body.metadata ?? {} } }),
+      'roleRef' in body
+        ? rbac.createClusterRoleBinding({ body })
+        : rbac.createClusterRole({ body: { ...body, metadata: body.metadata ?? {} } }),
     );
   for (const body of roles())
     await unlessThere(
-      'roleRef' in body ? rbac.createNamespacedRoleBinding({ namespace: ownNamespace, body }) : rbac.createNamespacedRole({ namespace: ownNamespace, body }),
+      'roleRef' in body
+        ? rbac.createNamespacedRoleBinding({ namespace: ownNamespace, body })
+        : rbac.createNamespacedRole({ namespace: ownNamespace, body }),
     );
-  await unlessThere(core.createNamespacedServiceAccount({ namespace: stranger.namespace, body: { metadata: { name: stranger.name } } }));
+  await unlessThere(
+    core.createNamespacedServiceAccount({ namespace: stranger.namespace, body: { metadata: { name: stranger.name } } }),
+  );
 }
 
 async function unlessThere(made: Promise<unknown>): Promise<void> {
@@ -72,11 +85,17 @@ async function unlessThere(made: Promise<unknown>): Promise<void> {
 describe('kcover doctor', () => {
   it('finds search attributes that Temporal lacks, and registers them with --fix', async () => {
     expect(first.code).toBe(1);
-    expect(first.of['search attributes']).toMatchObject({ result: 'failed', because: expect.stringContaining('KcoverNode is not registered') });
+    expect(first.of['search attributes']).toMatchObject({
+      result: 'failed',
+      because: expect.stringContaining('KcoverNode is not registered'),
+    });
     expect(first.of['search attributes']?.remedy).toContain('kcover doctor --fix');
 
     const fixed = await examine(['--fix']);
-    expect(fixed.of['search attributes']).toMatchObject({ result: 'ok', because: expect.stringContaining(Object.keys(searchAttributes).join(', ')) });
+    expect(fixed.of['search attributes']).toMatchObject({
+      result: 'ok',
+      because: expect.stringContaining(Object.keys(searchAttributes).join(', ')),
+    });
     expect(fixed.all.filter(({ result }) => result === 'failed')).toEqual([]);
     expect(fixed.code).toBe(0);
   });
@@ -95,7 +114,10 @@ describe('kcover doctor', () => {
     expect(of['kubernetes']).toMatchObject({ result: 'ok', because: expect.stringMatching(/v1\.\d+/) });
     expect(of['temporal']?.because).toContain(`namespace ${namespace}`);
     expect(of['clock of kubernetes']?.because).toContain('agree within 2 s');
-    expect(of['workers']).toMatchObject({ result: 'warn', because: expect.stringContaining('no worker polls task queue kcover') });
+    expect(of['workers']).toMatchObject({
+      result: 'warn',
+      because: expect.stringContaining('no worker polls task queue kcover'),
+    });
     expect(of['cluster']).toMatchObject({ result: 'warn', because: expect.stringContaining('serves no cluster yet') });
   });
 
@@ -112,7 +134,9 @@ describe('kcover doctor', () => {
     expect(of['rights of the worker']).toMatchObject({
       result: 'failed',
       because: expect.stringMatching(
-        new RegExp(`^system:serviceaccount:${stranger.namespace}:${stranger.name} may not get namespaces kube-system; get nodes; `),
+        new RegExp(
+          `^system:serviceaccount:${stranger.namespace}:${stranger.name} may not get namespaces kube-system; get nodes; `,
+        ),
       ),
       remedy: expect.stringContaining('rbac.yaml'),
     });
@@ -121,9 +145,16 @@ describe('kcover doctor', () => {
   });
 
   it('refuses a Temporal namespace that serves another cluster', async () => {
-    await temporal.workflow.start(workflowTypes.cluster, { workflowId: clusterWorkflowId, taskQueue: namespace, args: [{ clusterUid: 'another' }] });
+    await temporal.workflow.start(workflowTypes.cluster, {
+      workflowId: clusterWorkflowId,
+      taskQueue: namespace,
+      args: [{ clusterUid: 'another' }],
+    });
     const { code, of } = await examine([]);
-    expect(of['cluster']).toMatchObject({ result: 'failed', because: expect.stringContaining('serves the cluster another') });
+    expect(of['cluster']).toMatchObject({
+      result: 'failed',
+      because: expect.stringContaining('serves the cluster another'),
+    });
     expect(code).toBe(1);
   });
 });
@@ -131,10 +162,18 @@ describe('kcover doctor', () => {
 describe('a Temporal that answers and refuses', () => {
   it('is distinguished from one that does not answer', async () => {
     const elsewhere = serverEnvironment({ TEMPORAL_NAMESPACE: `nowhere-${namespace}` });
-    const [list, { code, data }] = await Promise.all([kcover(['list'], '', elsewhere), answerOf<Finding[]>(['doctor', '--role', 'worker'], elsewhere)]);
-    expect(list.stderr).toMatch(/^error\[temporal\.refused\]: Temporal refuses this\n {2}because: list workflows: .*nowhere/);
+    const [list, { code, data }] = await Promise.all([
+      kcover(['list'], '', elsewhere),
+      answerOf<Finding[]>(['doctor', '--role', 'worker'], elsewhere),
+    ]);
+    expect(list.stderr).toMatch(
+      /^error\[temporal\.refused\]: Temporal refuses this\n {2}because: list workflows: .*nowhere/,
+    );
     expect(list.code).toBe(1);
-    expect(data.find(({ check }) => check === 'temporal')).toMatchObject({ result: 'failed', remedy: expect.stringContaining('TEMPORAL_NAMESPACE') });
+    expect(data.find(({ check }) => check === 'temporal')).toMatchObject({
+      result: 'failed',
+      remedy: expect.stringContaining('TEMPORAL_NAMESPACE'),
+    });
     expect(code).toBe(1);
   });
 });

@@ -7,7 +7,11 @@ import { incidentsInRecords } from '../../cli/incidents/records.ts';
 
 const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
 const startedQuarantine = (time: string) =>
-  quarantineOf('gpu-3', { incident: `node/gpu-3/${time}`, because: 'xid/79', by: 'kcover', since: at(time) }, undefined);
+  quarantineOf(
+    'gpu-3',
+    { incident: `node/gpu-3/${time}`, because: 'xid/79', by: 'kcover', since: at(time) },
+    undefined,
+  );
 const ended = (time: string, end: string) =>
   quarantineOf(
     'gpu-3',
@@ -31,7 +35,9 @@ describe('quarantines of one node', () => {
   });
 
   it('have an unknown end when no workflow runs for the node', () => {
-    expect(settleQuarantines([startedQuarantine('07:00:00')], false)).toMatchObject([{ outcome: 'unknown', endedAt: null }]);
+    expect(settleQuarantines([startedQuarantine('07:00:00')], false)).toMatchObject([
+      { outcome: 'unknown', endedAt: null },
+    ]);
   });
 
   it('match the filter while they are open, however long ago they began', () => {
@@ -63,7 +69,9 @@ describe('a directory of records', () => {
       writeFileSync(join(directory, 'c.json'), 'null');
       writeFileSync(join(directory, 'a.json.1.part'), 'x');
       mkdirSync(join(directory, 'd.json'));
-      expect(await incidentsInRecords(directory)).toMatchObject([{ incident: 'node/gpu-3/a', about: 'gpu-3', outcome: 'unknown' }]);
+      expect(await incidentsInRecords(directory)).toMatchObject([
+        { incident: 'node/gpu-3/a', about: 'gpu-3', outcome: 'unknown' },
+      ]);
       await expect(incidentsInRecords(join(directory, 'nowhere'))).rejects.toMatchObject({ code: 'file.unreadable' });
     } finally {
       rmSync(directory, { recursive: true });

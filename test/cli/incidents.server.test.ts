@@ -16,8 +16,10 @@ const ofJob = () => ['--job', jobTitle(fixture.cluster.job), '-n', fixture.clust
 const list = async (...args: string[]): Promise<IncidentSummary[]> => (await answerOf<IncidentSummary[]>(args)).data;
 
 /** Visibility is written a moment after the history. */
-const listed = (args: readonly string[], ok: (found: readonly IncidentSummary[]) => boolean): Promise<IncidentSummary[]> =>
-  eventually(() => list(...args), ok, 60_000);
+const listed = (
+  args: readonly string[],
+  ok: (found: readonly IncidentSummary[]) => boolean,
+): Promise<IncidentSummary[]> => eventually(() => list(...args), ok, 60_000);
 const own = (found: readonly IncidentSummary[]): IncidentSummary[] =>
   found.filter(({ incident }) => incident.includes(fixture.cluster.job.uid) || incident.includes(fixture.node));
 
@@ -51,7 +53,10 @@ beforeAll(async () => {
   });
   await handle.signal('faultsObserved', { faults: [cluster.quarantined(kernelFault({ node: 'gpu-1' }))] });
   recovery = await eventually(
-    () => handle.query<{ readonly last?: { readonly incident: string } }>('status').then(({ last }) => last?.incident ?? ''),
+    () =>
+      handle
+        .query<{ readonly last?: { readonly incident: string } }>('status')
+        .then(({ last }) => last?.incident ?? ''),
     (incident) => incident !== '',
     60_000,
   );
@@ -71,7 +76,12 @@ afterAll(async () => {
 describe('kcover report', () => {
   it('reads from Temporal what a recovery wrote at its end', async () => {
     const { data } = await answerOf<{ record: IncidentRecord }>(['report', recovery]);
-    expect(data.record).toMatchObject({ schema: 1, incident: recovery, outcome: 'restarted', job: fixture.cluster.job });
+    expect(data.record).toMatchObject({
+      schema: 1,
+      incident: recovery,
+      outcome: 'restarted',
+      job: fixture.cluster.job,
+    });
   });
 
   it('exits with 4 for an unknown recovery', async () => {
@@ -82,7 +92,9 @@ describe('kcover report', () => {
 
 describe('kcover incidents', () => {
   it('lists the job of a recovery, how it ended and why', async () => {
-    const found = own(await listed(['incidents', ...ofJob()], (all) => own(all).some(({ outcome }) => outcome === 'restarted')));
+    const found = own(
+      await listed(['incidents', ...ofJob()], (all) => own(all).some(({ outcome }) => outcome === 'restarted')),
+    );
     expect(found).toEqual([
       expect.objectContaining({
         incident: recovery,
@@ -106,7 +118,10 @@ describe('kcover incidents', () => {
 
   it('reads from the records what Temporal no longer has', async () => {
     const { client } = fixture.rig;
-    await client.workflowService.deleteWorkflowExecution({ namespace: client.options.namespace, workflowExecution: { workflowId: recovery } });
+    await client.workflowService.deleteWorkflowExecution({
+      namespace: client.options.namespace,
+      workflowExecution: { workflowId: recovery },
+    });
     await listed(['incidents', ...ofJob()], (all) => own(all).length === 0);
     const found = own(await list('incidents', ...ofJob(), '--records', fixture.records));
     expect(found).toEqual([expect.objectContaining({ incident: recovery, outcome: 'restarted', nodes: ['gpu-1'] })]);
@@ -118,7 +133,12 @@ describe('kcover node history', () => {
     const found = await listed(['node', 'history', fixture.node], (all) => all.length === 2);
     expect(found).toEqual([
       expect.objectContaining({ outcome: 'open', endedAt: null, because: expect.stringContaining('fan is loud') }),
-      expect.objectContaining({ outcome: 'released', by: 'ada', endedBecause: 'bob: fan replaced', lastedMs: expect.any(Number) }),
+      expect.objectContaining({
+        outcome: 'released',
+        by: 'ada',
+        endedBecause: 'bob: fan replaced',
+        lastedMs: expect.any(Number),
+      }),
     ]);
   });
 });

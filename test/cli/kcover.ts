@@ -14,7 +14,12 @@ export const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.
 export const nowhere = { KUBECONFIG: '/nonexistent', TEMPORAL_ADDRESS: '127.0.0.1:1' };
 
 /** Runs the program as a person would; without access to Kubernetes or Temporal unless `to` gives some. */
-export async function kcover(args: readonly string[], stdin = '', to: Readonly<Record<string, string>> = nowhere, file = program): Promise<Ran> {
+export async function kcover(
+  args: readonly string[],
+  stdin = '',
+  to: Readonly<Record<string, string>> = nowhere,
+  file = program,
+): Promise<Ran> {
   const env = { ...compileCache(), PATH: process.env['PATH'], HOME: '/nonexistent', USER: 'ada', ...to };
   const child = spawn(process.execPath, [file, ...args], { env });
   child.stdin.end(stdin);

@@ -22,7 +22,10 @@ export function serverEnvironment(more: Readonly<Record<string, string>> = {}): 
 }
 
 /** The program's JSON output; a failure reports its whole output. */
-export async function answerOf<T>(args: readonly string[], to = serverEnvironment()): Promise<{ readonly code: number | null; readonly data: T }> {
+export async function answerOf<T>(
+  args: readonly string[],
+  to = serverEnvironment(),
+): Promise<{ readonly code: number | null; readonly data: T }> {
   const ran = await kcover([...args, '--output', 'json'], '', to);
   try {
     return { code: ran.code, data: JSON.parse(ran.stdout) as T };

@@ -11,7 +11,14 @@ const status: AgentStatus = {
   detectors: { 'kernel-log': { state: 'unavailable', because: 'not there', read: 7 } },
   reporter: { failures: 2, sent: 5, refused: new Map([['malformed', 1]]), lastAcceptedAt: '2026-11-21T07:00:00.500Z' },
   spool: { stream: 's', waiting: 3, dropped: 1, bytes: 400, gaps: new Map([['report-refused', 1]]), onDisk: true },
-  preflight: { waiting: 4, accepted: 6, refused: new Map([['stale', 2]]), ignored: 1, failures: 3, unavailable: 'it is a link' },
+  preflight: {
+    waiting: 4,
+    accepted: 6,
+    refused: new Map([['stale', 2]]),
+    ignored: 1,
+    failures: 3,
+    unavailable: 'it is a link',
+  },
   progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
 };
 const readings = { leading: () => true, messagesWaiting: () => 1, agentsLive: () => 2, agentsSilent: () => ['gpu-3'] };

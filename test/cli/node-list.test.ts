@@ -6,7 +6,10 @@ import { workerSettings } from '../../contract/settings/settings.schema.ts';
 const incident = 'node/gpu-3/2026-11-21T07:09:03.117Z';
 const nothing = { marked: undefined, status: undefined, reserved: undefined };
 const marked = (key: string, value: string) => ({
-  metadata: { name: 'gpu-3', annotations: { [annotations.quarantineIncident]: incident, [annotations.quarantineReason]: 'xid/79 on gpu-3' } },
+  metadata: {
+    name: 'gpu-3',
+    annotations: { [annotations.quarantineIncident]: incident, [annotations.quarantineReason]: 'xid/79 on gpu-3' },
+  },
   spec: { taints: [{ key, value, effect: 'NoSchedule' }] },
 });
 const status = {
@@ -24,12 +27,17 @@ const taintOf = (taint: object) => workerSettings.parse({ quarantine: { taint } 
 describe('a line of kcover node list', () => {
   it('reads the reason from a taint whose key is set otherwise', () => {
     const node = marked('site.example/faulty', 'xid-79');
-    expect(rowOf('gpu-3', { ...nothing, marked: node, status }, taintOf({ key: 'site.example/faulty' }))).toMatchObject({ reason: 'xid-79', by: 'kcover' });
+    expect(rowOf('gpu-3', { ...nothing, marked: node, status }, taintOf({ key: 'site.example/faulty' }))).toMatchObject(
+      { reason: 'xid-79', by: 'kcover' },
+    );
   });
 
   it('shows the code of the fault where the taint has one value for every node, or is missing', () => {
     const node = marked('site.example/faulty', 'true');
-    expect(rowOf('gpu-3', { ...nothing, marked: node, status }, taintOf({ key: 'site.example/faulty', value: 'true' })).reason).toBe('xid/79');
+    expect(
+      rowOf('gpu-3', { ...nothing, marked: node, status }, taintOf({ key: 'site.example/faulty', value: 'true' }))
+        .reason,
+    ).toBe('xid/79');
     expect(rowOf('gpu-3', { ...nothing, marked: node, status }, taintOf({})).reason).toBe('xid/79');
   });
 
@@ -47,6 +55,9 @@ describe('a line of kcover node list', () => {
 
   it('shows a reservation that was neither used nor released', () => {
     const reserved = { node: 'gpu-3', nodeUid: 'u', incident, since: 0 };
-    expect(rowOf('gpu-3', { ...nothing, reserved }, taintOf({}))).toMatchObject({ phase: 'reserved, no workflow', incident });
+    expect(rowOf('gpu-3', { ...nothing, reserved }, taintOf({}))).toMatchObject({
+      phase: 'reserved, no workflow',
+      incident,
+    });
   });
 });

@@ -14,11 +14,18 @@ describe('the page for operators', () => {
   });
 
   it('uses only existing commands', async () => {
-    const typed = [...page.matchAll(/`kcover ((?:node |preflight )?[a-z]+)(?=[ `])/g)].map(([, words = '']) => words.split(' '));
-    const program = buildProgram({ version: '0', programName: 'kcover', stdout: process.stdout }, () => Promise.resolve());
+    const typed = [...page.matchAll(/`kcover ((?:node |preflight )?[a-z]+)(?=[ `])/g)].map(([, words = '']) =>
+      words.split(' '),
+    );
+    const program = buildProgram({ version: '0', programName: 'kcover', stdout: process.stdout }, () =>
+      Promise.resolve(),
+    );
     const unknown = typed.filter(
       ([first, second]) =>
-        !program.commands.some((command) => command.name() === first && (!second || command.commands.some((below) => below.name() === second))),
+        !program.commands.some(
+          (command) =>
+            command.name() === first && (!second || command.commands.some((below) => below.name() === second)),
+        ),
     );
     expect(typed.length).toBeGreaterThan(20);
     expect(unknown.map((words) => words.join(' '))).toEqual([]);

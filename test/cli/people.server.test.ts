@@ -33,10 +33,13 @@ let handle: WorkflowHandle;
 
 const ask = (...args: readonly string[]) => kcover(args, '', serverEnvironment());
 const ofJob = () => [jobTitle(running), '-n', running.namespace];
-const plan = async (...more: readonly string[]) => (await answerOf<PlanReport & { readonly facts: PlanInput }>(['plan', ...ofJob(), ...more])).data;
+const plan = async (...more: readonly string[]) =>
+  (await answerOf<PlanReport & { readonly facts: PlanInput }>(['plan', ...ofJob(), ...more])).data;
 const status = () => handle.query<JobStatus>('status');
-const fault = (sequence: number) => kernelFault({ id: `kernel/boot-1/${sequence}`, node: `gpu-${sequence}`, kernel: { bootId: 'boot-1', sequence } });
-const signalFault = (sequence: number) => handle.signal('faultsObserved', { faults: [fixture.cluster.quarantined(fault(sequence))] });
+const fault = (sequence: number) =>
+  kernelFault({ id: `kernel/boot-1/${sequence}`, node: `gpu-${sequence}`, kernel: { bootId: 'boot-1', sequence } });
+const signalFault = (sequence: number) =>
+  handle.signal('faultsObserved', { faults: [fixture.cluster.quarantined(fault(sequence))] });
 
 /** Id of the recovery that waits for approval. */
 async function asking(): Promise<string> {
@@ -50,20 +53,32 @@ async function asking(): Promise<string> {
   return incident;
 }
 
-const lastOutcome = (incident: string) => eventually(status, ({ last }) => last?.incident === incident, patience).then(({ last }) => last?.outcome);
+const lastOutcome = (incident: string) =>
+  eventually(status, ({ last }) => last?.incident === incident, patience).then(({ last }) => last?.outcome);
 
 beforeAll(async () => {
   fixture = await simulatedCluster();
   const { cluster, rig } = fixture;
   directory = mkdtempSync(join(tmpdir(), 'kcover-people-'));
   writeFileSync(join(directory, 'act.yaml'), 'mode: act\n');
-  running = await createJob(api(), batchJob({ name: `people-${randomUUID().slice(0, 8)}`, pods: 2, gpus: 0, labels: { [labels.cascadingRecovery]: 'true' } }));
+  running = await createJob(
+    api(),
+    batchJob({
+      name: `people-${randomUUID().slice(0, 8)}`,
+      pods: 2,
+      gpus: 0,
+      labels: { [labels.cascadingRecovery]: 'true' },
+    }),
+  );
   const [pod] = await awaitRunning(api(), running);
   node = pod?.spec?.nodeName ?? '';
   const { kind, namespace, name, uid } = running;
   const job: JobRef = { kind, namespace, name, uid };
   cluster.view = jobView({ ref: job, gpus: 8 });
-  cluster.settings = settings({ mode: 'act', recovery: { approval: { dead: 8, degrading: 8, slow: 8 }, budget: { backoff: { first: '1ms' } } } });
+  cluster.settings = settings({
+    mode: 'act',
+    recovery: { approval: { dead: 8, degrading: 8, slow: 8 }, budget: { backoff: { first: '1ms' } } },
+  });
   handle = rig.client.workflow.getHandle(await startWorkflow(rig.client, jobStart(job, rig.taskQueue)));
 });
 
@@ -71,7 +86,8 @@ afterAll(async () => {
   if (!fixture) return;
   fixture.cluster.view = null;
   await handle?.signal('jobObserved', { change: 'gone' });
-  if (running) await api().custom.deleteNamespacedCustomObject({ ...placeOf(running), propagationPolicy: 'Background' });
+  if (running)
+    await api().custom.deleteNamespacedCustomObject({ ...placeOf(running), propagationPolicy: 'Background' });
   await fixture.close();
   rmSync(directory, { recursive: true });
 }, patience);
@@ -79,14 +95,23 @@ afterAll(async () => {
 describe('people and a recovery', () => {
   it('cannot answer without an open recovery', async () => {
     const { code, stderr } = await ask('approve', ...ofJob(), '--reason', 'why not');
-    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining(`no recovery of ${jobTitle(running)} in ${running.namespace} is open`) });
+    expect({ code, stderr }).toEqual({
+      code: 4,
+      stderr: expect.stringContaining(`no recovery of ${jobTitle(running)} in ${running.namespace} is open`),
+    });
   });
 
   it('see in the plan what a fault of a node would lead to, and nothing of it is done', async () => {
     const made = await plan('--fault', 'xid/79', '--node', node, '--config', join(directory, 'act.yaml'));
-    expect(made).toMatchObject({ does: 'stops', decisions: { node: { kind: 'quarantine' }, incident: { kind: 'open' }, capacity: { kind: 'go' } } });
+    expect(made).toMatchObject({
+      does: 'stops',
+      decisions: { node: { kind: 'quarantine' }, incident: { kind: 'open' }, capacity: { kind: 'go' } },
+    });
     expect(made.facts.capacity).toMatchObject({ needed: 2 });
-    const [observed, unreachable] = [await plan('--fault', 'operator/recover'), await ask('plan', ...ofJob(), '--fault', 'xid/79')];
+    const [observed, unreachable] = [
+      await plan('--fault', 'operator/recover'),
+      await ask('plan', ...ofJob(), '--fault', 'xid/79'),
+    ];
     expect(observed).toMatchObject({ does: 'stops' });
     expect(unreachable).toMatchObject({ code: 2, stderr: expect.stringContaining('xid/79 needs --node') });
     expect((await status()).phase).toBe('watching');
@@ -98,7 +123,10 @@ describe('people and a recovery', () => {
       serverEnvironment({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
     );
     expect({ code, does: data.does }).toEqual({ code: 0, does: 'nothing' });
-    expect(data.facts.unseen).toEqual([expect.stringContaining('pending faults'), expect.stringContaining('whether kcover is paused')]);
+    expect(data.facts.unseen).toEqual([
+      expect.stringContaining('pending faults'),
+      expect.stringContaining('whether kcover is paused'),
+    ]);
   });
 
   it('pause a job, see what waits, resume it and approve its recovery', async () => {
@@ -118,7 +146,8 @@ describe('people and a recovery', () => {
     // Visibility is written a moment after the history.
     await eventually(
       () => ask('list', '-n', running.namespace),
-      ({ stdout }) => stdout.split('\n').some((line) => line.includes(incident) && line.includes('recovering: waiting for approval')),
+      ({ stdout }) =>
+        stdout.split('\n').some((line) => line.includes(incident) && line.includes('recovering: waiting for approval')),
       patience,
     );
     expect((await plan()).facts.known.open).toEqual({ incident, stops: 0, attempts: 3, asked: false });
@@ -137,12 +166,16 @@ describe('people and a recovery', () => {
     const earlier = 'stop@2026-11-21T07:09:03.204Z';
     expect(await ask('deny', incident, '--question', earlier, '--reason', 'not now')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`the recovery does not wait for this answer\n  because: ${earlier} is not open: the open question is stop@`),
+      stderr: expect.stringContaining(
+        `the recovery does not wait for this answer\n  because: ${earlier} is not open: the open question is stop@`,
+      ),
     });
     const { code, stdout } = await ask('deny', incident, '--reason', 'not now');
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: expect.stringMatching(/asked +.*an approval is needed from 8 GPUs on\n.*question +stop@.*\n.*\n.*denied +by ada: not now/),
+      stdout: expect.stringMatching(
+        /asked +.*an approval is needed from 8 GPUs on\n.*question +stop@.*\n.*\n.*denied +by ada: not now/,
+      ),
     });
     expect(await lastOutcome(incident)).toBe('refused');
     expect(fixture.cluster.stopped).toHaveLength(stopped);
@@ -160,7 +193,9 @@ describe('people and a recovery', () => {
       ({ code }) => code === 3,
       patience,
     );
-    expect(refused.stderr).toContain('error[refused]: the recovery does not wait for this answer\n  because: no question is open');
+    expect(refused.stderr).toContain(
+      'error[refused]: the recovery does not wait for this answer\n  because: no question is open',
+    );
     fixture.cluster.unobservable = undefined;
     await lastOutcome(data.incident);
   }, 300_000);

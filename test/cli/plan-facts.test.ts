@@ -18,7 +18,12 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const facts = planFacts({ hypothetical: hypothetical('xid/79', { node: 'gpu-3' }) });
 const full = planFacts({
-  attempt: { ...facts.attempt, terminating: [{ name: 'llm-worker-9', uid: 'pod-9' }], nodes: [tainted()], paused: { by: 'bob', reason: 'demo' } },
+  attempt: {
+    ...facts.attempt,
+    terminating: [{ name: 'llm-worker-9', uid: 'pod-9' }],
+    nodes: [tainted()],
+    paused: { by: 'bob', reason: 'demo' },
+  },
   known: {
     fresh: [kernelFault({ quarantine: { state: 'held', because: 'limit' } })],
     handled: [podFault()],
@@ -27,7 +32,14 @@ const full = planFacts({
     paused: { by: 'ada', reason: 'by hand' },
     open: { incident: 'r', stops: 1, attempts: 3, asked: false },
   },
-  capacity: { needed: 4, fit: 3, fitWithStandby: 4, standbyNodes: ['gpu-7'], because: 'x', sizes: { now: 4, least: 2 } },
+  capacity: {
+    needed: 4,
+    fit: 3,
+    fitWithStandby: 4,
+    standbyNodes: ['gpu-7'],
+    because: 'x',
+    sizes: { now: 4, least: 2 },
+  },
 });
 const withJob = (more: object) => ({ ...facts, attempt: { ...facts.attempt, job: { ...facts.attempt.job, ...more } } });
 const why = (written: unknown): string => {
@@ -57,7 +69,9 @@ describe('kcover plan --facts', () => {
     const args = ['plan', '--facts', '-', '--config', config, '--fault', 'pod/exit', '--pod', 'llm-worker-1'];
     const { code, stdout } = await kcover(args, JSON.stringify(facts));
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^train\/pytorchjob\/llm {3}would do nothing\n {2}because +mode is observe; would stop 4 pods by suspend: pod\/exit/);
+    expect(stdout).toMatch(
+      /^train\/pytorchjob\/llm {3}would do nothing\n {2}because +mode is observe; would stop 4 pods by suspend: pod\/exit/,
+    );
     expect(stdout).toContain('\nwhat would be done otherwise:\nSTEP ');
   });
 
@@ -87,9 +101,21 @@ describe('a file of facts', () => {
     ],
     ['a fault without an id', { ...facts, hypothetical: { ...facts.hypothetical, id: '' } }, 'hypothetical.id'],
     ['invalid worker settings', { ...facts, settings: { mode: 'sometimes' } }, 'settings.mode'],
-    ['sizes that are not a list', withJob({ overrides: { allowedSizes: '8,4', ignored: [] } }), 'attempt.job.overrides.allowedSizes: '],
-    ['an unknown override value', withJob({ overrides: { mode: 'gentle', ignored: [] } }), 'attempt.job.overrides.mode: '],
-    ['a pace of zero', withJob({ progress: { step: 1, at, pace: { msPerStep: 0 } } }), 'attempt.job.progress.pace.msPerStep: '],
+    [
+      'sizes that are not a list',
+      withJob({ overrides: { allowedSizes: '8,4', ignored: [] } }),
+      'attempt.job.overrides.allowedSizes: ',
+    ],
+    [
+      'an unknown override value',
+      withJob({ overrides: { mode: 'gentle', ignored: [] } }),
+      'attempt.job.overrides.mode: ',
+    ],
+    [
+      'a pace of zero',
+      withJob({ progress: { step: 1, at, pace: { msPerStep: 0 } } }),
+      'attempt.job.progress.pace.msPerStep: ',
+    ],
     [
       'an end beyond the range of dates',
       { ...facts, known: { ...facts.known, usage: [{ incident: 'r', startedAt: 1, endedAt: 8.64e15 + 1 }] } },

@@ -5,7 +5,11 @@ import { firstState, type JobState } from '../../workflows/job/state.ts';
 import { job, kernelFault, podFault } from '../support/builders.ts';
 
 const incident = 'recovery/train/llm/job-uid/1';
-const faultsAt = (at: number, ...faults: ReturnType<typeof kernelFault>[]): HistoryEntry => ({ at, kind: 'faults', faults });
+const faultsAt = (at: number, ...faults: ReturnType<typeof kernelFault>[]): HistoryEntry => ({
+  at,
+  kind: 'faults',
+  faults,
+});
 const report = (more: Partial<RecoveryOutcome> = {}): RecoveryOutcome => ({
   incident,
   outcome: 'restarted',
@@ -22,7 +26,11 @@ describe('what the history of a job shows', () => {
     const entries: HistoryEntry[] = [
       faultsAt(1, kernelFault(), podFault()),
       { at: 2, kind: 'began', incident },
-      { at: 3, kind: 'ended', report: report({ faults: [kernelFault().id], attemptStartedAt: '2026-11-21T07:00:00Z' }) },
+      {
+        at: 3,
+        kind: 'ended',
+        report: report({ faults: [kernelFault().id], attemptStartedAt: '2026-11-21T07:00:00Z' }),
+      },
     ];
     expect(foldJob(undefined, entries)).toEqual({
       fresh: [podFault()],
@@ -33,7 +41,10 @@ describe('what the history of a job shows', () => {
 
   it('continues from the state of an earlier run', () => {
     const seen = kernelFault({ id: 'kernel/boot-1/1' });
-    expect(foldJob({ job, state: continued }, [faultsAt(1, seen, kernelFault())]).fresh).toEqual([podFault(), kernelFault()]);
+    expect(foldJob({ job, state: continued }, [faultsAt(1, seen, kernelFault())]).fresh).toEqual([
+      podFault(),
+      kernelFault(),
+    ]);
   });
 
   it('is the open recovery, and a pause that was not ended', () => {
@@ -43,7 +54,11 @@ describe('what the history of a job shows', () => {
       { at: 2, kind: 'paused', by: paused },
     ];
     expect(foldJob(undefined, stopsStarted)).toMatchObject({ open: incident, paused });
-    const over = foldJob(undefined, [...stopsStarted, { at: 3, kind: 'ended', report: report() }, { at: 4, kind: 'paused', by: undefined }]);
+    const over = foldJob(undefined, [
+      ...stopsStarted,
+      { at: 3, kind: 'ended', report: report() },
+      { at: 4, kind: 'paused', by: undefined },
+    ]);
     expect(Object.keys(over)).toEqual(['fresh', 'usage']);
   });
 
@@ -58,7 +73,13 @@ describe('what the history of a job shows', () => {
 
 describe('what the history of a recovery shows', () => {
   it('are the faults that its last stop handled, and those that came after it', () => {
-    const input = { incident, job, faults: [kernelFault()], limits: { attempts: 3 }, askedBy: { by: 'ada', reason: 'x' } } as unknown as RecoveryInput;
+    const input = {
+      incident,
+      job,
+      faults: [kernelFault()],
+      limits: { attempts: 3 },
+      askedBy: { by: 'ada', reason: 'x' },
+    } as unknown as RecoveryInput;
     const later = podFault();
     expect(foldRecovery(input, [{ at: 1, kind: 'stopped' }, faultsAt(2, later)])).toEqual({
       fresh: [later],
@@ -70,6 +91,8 @@ describe('what the history of a recovery shows', () => {
   it('is the newer judgement of a node for a fault that was reported before', () => {
     const input = { incident, job, faults: [kernelFault()], limits: { attempts: 3 } } as unknown as RecoveryInput;
     const quarantine = { state: 'quarantined', because: 'Xid 79' } as const;
-    expect(foldRecovery(input, [faultsAt(1, kernelFault({ quarantine })), faultsAt(2, kernelFault())]).fresh).toEqual([kernelFault({ quarantine })]);
+    expect(foldRecovery(input, [faultsAt(1, kernelFault({ quarantine })), faultsAt(2, kernelFault())]).fresh).toEqual([
+      kernelFault({ quarantine }),
+    ]);
   });
 });

@@ -11,7 +11,8 @@ const act = (more: object = {}) => settings({ mode: 'act', ...more });
 const onGpu3 = planFacts({ hypothetical: hypothetical('xid/79', { node: 'gpu-3' }) });
 const steps = (facts: PlanInput, how = act()) => planOf(facts, how).steps.map(({ step }) => step);
 const progress = { step: 1200, checkpointStep: 1100, at, pace: { msPerStep: 1000, stepsPerCheckpoint: 150 } };
-const training = (more: Partial<PlanInput> = {}) => planFacts({ ...more, attempt: { ...planFacts().attempt, job: jobView({ progress, gpus: 32 }) } });
+const training = (more: Partial<PlanInput> = {}) =>
+  planFacts({ ...more, attempt: { ...planFacts().attempt, job: jobView({ progress, gpus: 32 }) } });
 
 describe('the plan for a job', () => {
   it('does nothing where nothing is wrong', () => {
@@ -36,7 +37,11 @@ describe('the plan for a job', () => {
     const { does, steps: all, decisions } = planOf(onGpu3, act());
     expect(does).toBe('stops');
     expect(all[0]).toMatchObject({ step: 'quarantine', what: 'gpu-3: taint kcover.io/quarantine=xid-79:NoSchedule' });
-    expect(decisions).toMatchObject({ node: { kind: 'quarantine' }, incident: { kind: 'open' }, recovery: { kind: 'stop', by: 'suspend' } });
+    expect(decisions).toMatchObject({
+      node: { kind: 'quarantine' },
+      incident: { kind: 'open' },
+      recovery: { kind: 'stop', by: 'suspend' },
+    });
   });
 
   it('does nothing for a code that no rule acts on, and names the command for a person', () => {
@@ -49,8 +54,20 @@ describe('the plan for a job', () => {
 
   it('shows in mode observe what would have been done', () => {
     const plan = planOf(onGpu3, settings());
-    expect(plan).toMatchObject({ does: 'nothing', because: expect.stringContaining('mode is observe'), remedy: 'set mode: act, or kcover recover' });
-    expect(plan.steps.map(({ step }) => step)).toEqual(['quarantine', 'evidence', 'checkpoint', 'capacity', 'stop', 'restart', 'verify']);
+    expect(plan).toMatchObject({
+      does: 'nothing',
+      because: expect.stringContaining('mode is observe'),
+      remedy: 'set mode: act, or kcover recover',
+    });
+    expect(plan.steps.map(({ step }) => step)).toEqual([
+      'quarantine',
+      'evidence',
+      'checkpoint',
+      'capacity',
+      'stop',
+      'restart',
+      'verify',
+    ]);
     expect(plan.steps.filter(({ otherwise }) => !otherwise)).toEqual([]);
   });
 
@@ -74,23 +91,48 @@ describe('the plan for a job', () => {
 
   it('holds before the stop where there is no capacity', () => {
     const capacity = { needed: 4, fit: 3, fitWithStandby: 3, standbyNodes: [], because: '2 nodes: cordoned' };
-    const plan = planOf({ ...training({ hypothetical: hypothetical('preflight/slow-node', { node: 'gpu-3' }) }), capacity }, act());
-    expect(plan).toMatchObject({ does: 'holds', because: expect.stringContaining('capacity for 3 of 4 pods (2 nodes: cordoned)') });
+    const plan = planOf(
+      { ...training({ hypothetical: hypothetical('preflight/slow-node', { node: 'gpu-3' }) }), capacity },
+      act(),
+    );
+    expect(plan).toMatchObject({
+      does: 'holds',
+      because: expect.stringContaining('capacity for 3 of 4 pods (2 nodes: cordoned)'),
+    });
     expect(plan.steps.at(-1)).toMatchObject({ step: 'capacity', what: 'hold: nothing is stopped' });
   });
 
   describe('where the broken pods alone find no capacity', () => {
-    const alone = { needed: 1, fit: 0, fitWithStandby: 0, standbyNodes: [], because: '4 nodes: no nvidia.com/gpu free' };
-    const all = { needed: 4, fit: 3, fitWithStandby: 3, standbyNodes: [], because: '1 node: no nvidia.com/gpu free', sizes: { now: 4, least: 1 } };
+    const alone = {
+      needed: 1,
+      fit: 0,
+      fitWithStandby: 0,
+      standbyNodes: [],
+      because: '4 nodes: no nvidia.com/gpu free',
+    };
+    const all = {
+      needed: 4,
+      fit: 3,
+      fitWithStandby: 3,
+      standbyNodes: [],
+      because: '1 node: no nvidia.com/gpu free',
+      sizes: { now: 4, least: 1 },
+    };
     const overrides = { level: 'pod', capacity: 'shrink', minReplicas: 2, ignored: [] } as const;
     const attempt = { ...planFacts().attempt, job: jobView({ progress, gpus: 32, overrides }) };
     const facts = planFacts({ attempt, hypothetical: hypothetical('xid/79', { node: 'gpu-3' }), capacity: alone });
-    const planned = (capacityOfAll: PlanInput['capacityOfAll']) => planOf({ ...facts, ...(capacityOfAll && { capacityOfAll }) }, act());
+    const planned = (capacityOfAll: PlanInput['capacityOfAll']) =>
+      planOf({ ...facts, ...(capacityOfAll && { capacityOfAll }) }, act());
 
     it('stops the whole job where it may be made smaller, as a recovery would', () => {
       const plan = planned(all);
-      expect(plan).toMatchObject({ does: 'stops', decisions: { capacity: { kind: 'shrink', pods: 3 }, recovery: { plan: { level: { name: 'job' } } } } });
-      expect(plan.steps.filter(({ step }) => ['capacity', 'stop', 'restart'].includes(step)).map(({ what }) => what)).toEqual([
+      expect(plan).toMatchObject({
+        does: 'stops',
+        decisions: { capacity: { kind: 'shrink', pods: 3 }, recovery: { plan: { level: { name: 'job' } } } },
+      });
+      expect(
+        plan.steps.filter(({ step }) => ['capacity', 'stop', 'restart'].includes(step)).map(({ what }) => what),
+      ).toEqual([
         'none for the broken pods alone: the whole job',
         'go on with 3 pods',
         '4 pods by suspend',
@@ -99,24 +141,47 @@ describe('the plan for a job', () => {
     });
 
     it('names that step, and in mode observe as what would be done', () => {
-      const names = (how: WorkerSettings) => planOf({ ...facts, capacityOfAll: all }, how).steps.map(({ step }) => step);
+      const names = (how: WorkerSettings) =>
+        planOf({ ...facts, capacityOfAll: all }, how).steps.map(({ step }) => step);
       const asked = act({ recovery: { approval: { dead: 8 } } });
-      expect(names(asked)).toEqual(['quarantine', 'approve', 'evidence', 'checkpoint', 'capacity', 'capacity', 'stop', 'restart', 'verify']);
+      expect(names(asked)).toEqual([
+        'quarantine',
+        'approve',
+        'evidence',
+        'checkpoint',
+        'capacity',
+        'capacity',
+        'stop',
+        'restart',
+        'verify',
+      ]);
       const observed = planOf({ ...facts, capacityOfAll: all }, settings());
-      expect(observed).toMatchObject({ does: 'nothing', decisions: { recovery: { kind: 'end', plan: { level: { name: 'pod' } } } } });
+      expect(observed).toMatchObject({
+        does: 'nothing',
+        decisions: { recovery: { kind: 'end', plan: { level: { name: 'pod' } } } },
+      });
       expect(observed.steps.filter(({ otherwise }) => !otherwise)).toEqual([]);
       expect(observed.steps.map(({ what }) => what)).toContain('go on with 3 pods');
     });
 
     it('holds where no size of the job finds capacity, or capacity was not looked up', () => {
-      expect(planned({ ...all, fit: 1 })).toMatchObject({ does: 'holds', because: expect.stringContaining('needs at least 2') });
-      expect(planned(undefined)).toMatchObject({ does: 'holds', because: expect.stringContaining('only the whole job can be shrunk') });
+      expect(planned({ ...all, fit: 1 })).toMatchObject({
+        does: 'holds',
+        because: expect.stringContaining('needs at least 2'),
+      });
+      expect(planned(undefined)).toMatchObject({
+        does: 'holds',
+        because: expect.stringContaining('only the whole job can be shrunk'),
+      });
     });
   });
 
   it('holds while kcover or the job is paused, and names the command that resumes', () => {
     const held = { by: 'bob', reason: 'demo' };
-    expect(planOf({ ...onGpu3, attempt: { ...onGpu3.attempt, paused: held } }, act())).toMatchObject({ does: 'holds', remedy: 'kcover resume' });
+    expect(planOf({ ...onGpu3, attempt: { ...onGpu3.attempt, paused: held } }, act())).toMatchObject({
+      does: 'holds',
+      remedy: 'kcover resume',
+    });
     expect(planOf({ ...onGpu3, known: { ...onGpu3.known, paused: held } }, act())).toMatchObject({
       does: 'holds',
       remedy: 'kcover resume pytorchjob/llm -n train',
@@ -130,36 +195,62 @@ describe('the plan for a job', () => {
       blame: 'hardware' as const,
     }));
     const known = { fresh: [], handled: [], usage };
-    expect(planOf({ ...onGpu3, known }, act())).toMatchObject({ does: 'nothing', because: expect.stringContaining('20 are allowed for hardware') });
-    expect(planOf(planFacts({ known, hypothetical: hypothetical('operator/recover') }), act())).toMatchObject({ does: 'stops' });
+    expect(planOf({ ...onGpu3, known }, act())).toMatchObject({
+      does: 'nothing',
+      because: expect.stringContaining('20 are allowed for hardware'),
+    });
+    expect(planOf(planFacts({ known, hypothetical: hypothetical('operator/recover') }), act())).toMatchObject({
+      does: 'stops',
+    });
   });
 
   it('continues the open recovery, and judges its faults', () => {
     const fault = kernelFault({ quarantine: { state: 'quarantined', because: 'Xid 79' } });
     const open = { incident: 'recovery/train/llm/job-uid/x', stops: 0, attempts: 3, asked: false };
     const attempt = { ...planFacts().attempt, nodes: [tainted()] };
-    const { decisions, does } = planOf(planFacts({ attempt, known: { fresh: [fault], handled: [], usage: [], open } }), act());
+    const { decisions, does } = planOf(
+      planFacts({ attempt, known: { fresh: [fault], handled: [], usage: [], open } }),
+      act(),
+    );
     expect({ does, incident: decisions.incident }).toEqual({ does: 'stops' });
   });
 
   it('does nothing for a job that is not opted in', () => {
     const attempt = { ...planFacts().attempt, job: jobView({ optedIn: false }) };
-    expect(planOf({ ...onGpu3, attempt }, act())).toMatchObject({ does: 'nothing', remedy: 'kcover start pytorchjob/llm -n train' });
+    expect(planOf({ ...onGpu3, attempt }, act())).toMatchObject({
+      does: 'nothing',
+      remedy: 'kcover start pytorchjob/llm -n train',
+    });
   });
 
-  it.each(['pod/exit', 'pod/oom-killed', 'pod/cannot-run', 'pod/init-exit', 'pod/evicted', 'pod/disruption', 'pod/failed'])(
-    'builds a hypothetical %s of a pod',
-    (code) => {
-      expect(hypothetical(code, { pod: 'llm-worker-1' })).toMatchObject({ code, source: 'pod', node: 'gpu-2', pod: { uid: 'pod-2' } });
-    },
-  );
+  it.each([
+    'pod/exit',
+    'pod/oom-killed',
+    'pod/cannot-run',
+    'pod/init-exit',
+    'pod/evicted',
+    'pod/disruption',
+    'pod/failed',
+  ])('builds a hypothetical %s of a pod', (code) => {
+    expect(hypothetical(code, { pod: 'llm-worker-1' })).toMatchObject({
+      code,
+      source: 'pod',
+      node: 'gpu-2',
+      pod: { uid: 'pod-2' },
+    });
+  });
 
-  it.each(['xid/79', 'xid/9999', 'sxid/20034', 'kernel/gpu-off-bus', 'kernel/peermem', 'node/not-ready', 'preflight/gpu-check'])(
-    'builds a hypothetical %s on a node',
-    (code) => {
-      expect(hypothetical(code, { node: 'gpu-3' })).toMatchObject({ code, node: 'gpu-3' });
-    },
-  );
+  it.each([
+    'xid/79',
+    'xid/9999',
+    'sxid/20034',
+    'kernel/gpu-off-bus',
+    'kernel/peermem',
+    'node/not-ready',
+    'preflight/gpu-check',
+  ])('builds a hypothetical %s on a node', (code) => {
+    expect(hypothetical(code, { node: 'gpu-3' })).toMatchObject({ code, node: 'gpu-3' });
+  });
 
   it.each(sourcesOf('agent').flatMap((name) => Object.entries(traitsOf(name).actions ?? {})))(
     'assumes of a hypothetical %s the action that its source reports: %s',

@@ -12,12 +12,15 @@ import { kcover, type Ran } from './kcover.ts';
 let fixture: SimulatedCluster;
 const name = `llm-${randomUUID()}`;
 
-const ask = (...args: readonly string[]): Promise<Ran> => kcover(['preflight', 'status', ...args], '', serverEnvironment());
+const ask = (...args: readonly string[]): Promise<Ran> =>
+  kcover(['preflight', 'status', ...args], '', serverEnvironment());
 
 async function startPreflight(): Promise<string> {
   const workload: Workload = { namespace: 'train', name, uid: randomUUID() };
   const id = await startWorkflow(fixture.rig.client, preflightStart(workload, fixture.rig.taskQueue));
-  await fixture.rig.client.workflow.getHandle(id).signal('reportsArrived', { reports: [reportOf({ size: 4 }, 0)], refused: [] });
+  await fixture.rig.client.workflow
+    .getHandle(id)
+    .signal('reportsArrived', { reports: [reportOf({ size: 4 }, 0)], refused: [] });
   return workload.uid;
 }
 
@@ -36,7 +39,14 @@ describe('kcover preflight status', () => {
       60_000,
     );
     const { data } = await answerOf<PreflightStatus>(['preflight', 'status', name, '-n', 'train']);
-    expect(data).toMatchObject({ workload: { name, uid }, phase: 'collecting', run: 1, received: 1, expected: 4, missing: [1, 2, 3] });
+    expect(data).toMatchObject({
+      workload: { name, uid },
+      phase: 'collecting',
+      run: 1,
+      received: 1,
+      expected: 4,
+      missing: [1, 2, 3],
+    });
   });
 
   it('exits with the code for not found when there is none', async () => {

@@ -47,7 +47,12 @@ const raw = (more: Raw = {}): Raw[] =>
   Array.from({ length: 4 }, (_, rank) => {
     const batches = rounds.map((partners, round) => {
       const peer = partners[rank] ?? 0;
-      return rawBatch({ batch_idx: round, pair: addresses(rank, peer), self_ip: `10.0.0.${rank}`, allreduce_ms: [rank, peer].includes(2) ? 2000 : 20 });
+      return rawBatch({
+        batch_idx: round,
+        pair: addresses(rank, peer),
+        self_ip: `10.0.0.${rank}`,
+        allreduce_ms: [rank, peer].includes(2) ? 2000 : 20,
+      });
     });
     return rawReport({ rank, node_name: `gpu-${rank}`, node_ip: `10.0.0.${rank}`, batches, ...more });
   });
@@ -55,14 +60,34 @@ const raw = (more: Raw = {}): Raw[] =>
 describe('kcover preflight judge', () => {
   it.each(collectingProfiles)('replays every vector by the strict rule in profile %s', async (profile) => {
     for (const vector of vectors) {
-      const { data } = await answerOf('preflight', 'judge', fileOf(vector), '--rule', 'strict', '--profile', profile, '-o', 'json');
-      expect(foundIn(vector, (data as { readonly steps: readonly unknown[] }).steps)).toEqual(expectedOf(vector, profile));
+      const { data } = await answerOf(
+        'preflight',
+        'judge',
+        fileOf(vector),
+        '--rule',
+        'strict',
+        '--profile',
+        profile,
+        '-o',
+        'json',
+      );
+      expect(foundIn(vector, (data as { readonly steps: readonly unknown[] }).steps)).toEqual(
+        expectedOf(vector, profile),
+      );
     }
   });
 
   it('prints a vector as one outcome for each step, in the profile recommended by default', async () => {
     const vector = vectors.find(({ name }) => name === 'timeout-late-report-finds-expired-set');
-    const { stdout, stderr, code } = await kcover(['preflight', 'judge', fileOf(vector), '--rule', 'strict', '--output', 'json']);
+    const { stdout, stderr, code } = await kcover([
+      'preflight',
+      'judge',
+      fileOf(vector),
+      '--rule',
+      'strict',
+      '--output',
+      'json',
+    ]);
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
     expect(JSON.parse(stdout)).toEqual({ steps: [{ outcome: 'waiting' }, vector?.expected.recommended] });
   });
@@ -90,21 +115,41 @@ describe('kcover preflight judge', () => {
   it.each([
     ['a file that is not there', () => ['/nonexistent/llm-0.json'], '/nonexistent/llm-0.json: there is no such file'],
     ['text that is no JSON', () => [fileOf('{')], ': parse: '],
-    ['a field that cannot be used', () => [fileOf(rawReport({ batches: [rawBatch({ batch_idx: 'one' })] }))], ': batch_idx: batch_idx is not a whole number'],
-    ['reports of two runs', () => raw().map((report, rank) => fileOf({ ...report, workload_size: rank === 3 ? 6 : 4 })), ': layout: it is of 6 ranks, '],
+    [
+      'a field that cannot be used',
+      () => [fileOf(rawReport({ batches: [rawBatch({ batch_idx: 'one' })] }))],
+      ': batch_idx: batch_idx is not a whole number',
+    ],
+    [
+      'reports of two runs',
+      () => raw().map((report, rank) => fileOf({ ...report, workload_size: rank === 3 ? 6 : 4 })),
+      ': layout: it is of 6 ranks, ',
+    ],
     ['two reports of one rank', () => [...raw(), ...raw()].map(fileOf), ': it is of rank 0 on gpu-0, and so is '],
-    ['a vector among others', () => [fileOf(vectors[0]), ...raw().map(fileOf)], ': it is a vector, and a vector is judged alone'],
-    ['a vector with an empty step', () => [fileOf({ reports: [{}] })], ': step 1: it needs one of report, reportText and sweep'],
+    [
+      'a vector among others',
+      () => [fileOf(vectors[0]), ...raw().map(fileOf)],
+      ': it is a vector, and a vector is judged alone',
+    ],
+    [
+      'a vector with an empty step',
+      () => [fileOf({ reports: [{}] })],
+      ': step 1: it needs one of report, reportText and sweep',
+    ],
   ])('names the file and the reason for %s', async (_what, given, because) => {
     const paths = given();
     const said = answerOf('preflight', 'judge', ...paths);
     await expect(said).rejects.toMatchObject({ code: 'file.unreadable', because: expect.stringContaining(because) });
-    await expect(said).rejects.toMatchObject({ because: expect.stringMatching(new RegExp(paths.map((path) => `^${path}`).join('|'))) });
+    await expect(said).rejects.toMatchObject({
+      because: expect.stringMatching(new RegExp(paths.map((path) => `^${path}`).join('|'))),
+    });
   });
 
   it('prints every such error as what, because, try', async () => {
     const { stderr, code } = await kcover(['preflight', 'judge', '/nonexistent/llm-0.json']);
-    expect(stderr).toMatch(/^error\[file\.unreadable\]: a preflight file cannot be used\n {2}because: \/nonexistent.+\n {2}try: {5}.+\n$/);
+    expect(stderr).toMatch(
+      /^error\[file\.unreadable\]: a preflight file cannot be used\n {2}because: \/nonexistent.+\n {2}try: {5}.+\n$/,
+    );
     expect(code).toBe(1);
   });
 });
@@ -113,7 +158,8 @@ describe('kcover preflight plan', () => {
   interface Plan {
     readonly rounds: readonly { readonly pairs: readonly (readonly number[])[]; readonly idle: readonly number[] }[];
   }
-  const planOf = async (...args: string[]): Promise<Plan> => (await answerOf('preflight', 'plan', ...args)).data as Plan;
+  const planOf = async (...args: string[]): Promise<Plan> =>
+    (await answerOf('preflight', 'plan', ...args)).data as Plan;
 
   it.each([
     ['8', '5', 5],
@@ -151,7 +197,14 @@ describe('kcover preflight plan', () => {
 
 describe('the page of kcover preflight status', () => {
   it('shows the missing ranks, what was refused, and the last verdict', () => {
-    const slow = { node: 'gpu-2', rank: 2, verdict: 'slow', confidence: 0.997, because: 'slow in 3 of 3 pairs', pairs: [] } as const;
+    const slow = {
+      node: 'gpu-2',
+      rank: 2,
+      verdict: 'slow',
+      confidence: 0.997,
+      because: 'slow in 3 of 3 pairs',
+      pairs: [],
+    } as const;
     const status: PreflightStatus = {
       workload: { namespace: 'train', name: 'llm', uid: '0b1c' },
       phase: 'collecting',
@@ -181,7 +234,15 @@ describe('the page of kcover preflight status', () => {
           missing: [],
         },
       },
-      refused: [{ rank: 1, node: 'gpu-1', what: 'batch_idx', because: 'batch_idx 9 is above 2', at: '2026-11-21T07:09:01.000Z' }],
+      refused: [
+        {
+          rank: 1,
+          node: 'gpu-1',
+          what: 'batch_idx',
+          because: 'batch_idx 9 is above 2',
+          at: '2026-11-21T07:09:01.000Z',
+        },
+      ],
       dropped: 0,
     };
     expect(describeStatus(status, Date.parse('2026-11-21T07:09:13Z')).split('\n')).toEqual([

@@ -12,7 +12,15 @@ import { kcover } from './kcover.ts';
 
 const incident = 'recovery/train/llm/job-uid/2026-11-21T07:09:03.117Z';
 const files: readonly EvidenceFile[] = [
-  { file: 'llm-worker-2_pytorch.log', pod: 'llm-worker-2', container: 'pytorch', what: 'log', bytes: 65_536, cut: true, redacted: 3 },
+  {
+    file: 'llm-worker-2_pytorch.log',
+    pod: 'llm-worker-2',
+    container: 'pytorch',
+    what: 'log',
+    bytes: 65_536,
+    cut: true,
+    redacted: 3,
+  },
   { file: 'job.json', what: 'job', bytes: 700 },
 ];
 const record: IncidentRecord = {
@@ -23,11 +31,38 @@ const record: IncidentRecord = {
   because: 'step 1201 is done',
   startedAt: '2026-11-21T07:09:03.117Z',
   endedAt: '2026-11-21T07:14:03.117Z',
-  faults: [kernelFault({ evidence: ['NVRM: Xid (PCI:0000:5d:00): 79'], quarantine: { state: 'quarantined', because: 'xid/79' } })],
-  decisions: [{ kind: 'stop', by: 'suspend', because: 'gpu-3 is quarantined', settings: 'd1', at: Date.parse('2026-11-21T07:09:04Z') }],
+  faults: [
+    kernelFault({
+      evidence: ['NVRM: Xid (PCI:0000:5d:00): 79'],
+      quarantine: { state: 'quarantined', because: 'xid/79' },
+    }),
+  ],
+  decisions: [
+    {
+      kind: 'stop',
+      by: 'suspend',
+      because: 'gpu-3 is quarantined',
+      settings: 'd1',
+      at: Date.parse('2026-11-21T07:09:04Z'),
+    },
+  ],
   stops: [{ attempt: 1, by: 'suspend', at: '2026-11-21T07:09:05.000Z', pods, forced: [pods[3]] }],
-  evidence: [{ address: '/evidence/x/attempt-1', attempt: 1, ranks: 3, of: 4, files: 2, bytes: 66_236, digest: 'abc', because: 'logs of 1 pod: no answer' }],
-  progress: { before: { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:09:00Z' }, after: { step: 1201, at: '2026-11-21T07:14:00Z' } },
+  evidence: [
+    {
+      address: '/evidence/x/attempt-1',
+      attempt: 1,
+      ranks: 3,
+      of: 4,
+      files: 2,
+      bytes: 66_236,
+      digest: 'abc',
+      because: 'logs of 1 pod: no answer',
+    },
+  ],
+  progress: {
+    before: { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:09:00Z' },
+    after: { step: 1201, at: '2026-11-21T07:14:00Z' },
+  },
   runningPods: pods,
   timeline: [
     { at: '2026-11-21T07:09:03.117Z', what: 'opened' },
@@ -60,7 +95,9 @@ describe('the report of a recovery', () => {
     expect(text).toContain('- `xid/79` on gpu-3 (0000:5d:00): GPU has fallen off the bus');
     expect(text).toContain('```\nNVRM: Xid (PCI:0000:5d:00): 79\n```');
     expect(text).toContain('- 2026-11-21T07:09:04.000Z **stop by suspend**: gpu-3 is quarantined');
-    expect(text).toContain('| before | 1200 | 1100 | 2026-11-21T07:09:00Z |\n| after | 1201 | - | 2026-11-21T07:14:00Z |');
+    expect(text).toContain(
+      '| before | 1200 | 1100 | 2026-11-21T07:09:00Z |\n| after | 1201 | - | 2026-11-21T07:14:00Z |',
+    );
   });
 
   it('says that a process was not seen to end', () => {
@@ -73,16 +110,38 @@ describe('the report of a recovery', () => {
     const text = reportOf(
       {
         ...record,
-        approvals: [{ question: 'stop@2026-11-21T07:09:03.204Z', approved: true, by: 'ada', reason: 'agreed', at: '2026-11-21T07:09:04.000Z' }],
-        checkpoints: [{ attempt: 1, kind: 'saved', checkpointStep: 1250, waitedMs: 47_000, because: 'step 1250 is saved' }],
-        capacity: [{ kind: 'shrink', pods: 3, because: 'capacity for 3 of 4 pods', settings: 'd1', at: Date.parse('2026-11-21T07:09:04Z') }],
+        approvals: [
+          {
+            question: 'stop@2026-11-21T07:09:03.204Z',
+            approved: true,
+            by: 'ada',
+            reason: 'agreed',
+            at: '2026-11-21T07:09:04.000Z',
+          },
+        ],
+        checkpoints: [
+          { attempt: 1, kind: 'saved', checkpointStep: 1250, waitedMs: 47_000, because: 'step 1250 is saved' },
+        ],
+        capacity: [
+          {
+            kind: 'shrink',
+            pods: 3,
+            because: 'capacity for 3 of 4 pods',
+            settings: 'd1',
+            at: Date.parse('2026-11-21T07:09:04Z'),
+          },
+        ],
         pods: { before: 4, after: 3 },
       },
       undefined,
     );
-    expect(text).toContain('## Approvals\n\n- 2026-11-21T07:09:04.000Z **approved** by ada: agreed (stop@2026-11-21T07:09:03.204Z)\n');
+    expect(text).toContain(
+      '## Approvals\n\n- 2026-11-21T07:09:04.000Z **approved** by ada: agreed (stop@2026-11-21T07:09:03.204Z)\n',
+    );
     expect(text).toContain('## Checkpoints\n\n- Attempt 1: **saved** after 47s: step 1250 is saved\n');
-    expect(text).toContain('- 2026-11-21T07:09:04.000Z **shrink**: capacity for 3 of 4 pods\n- It went on with 3 pods instead of 4.\n');
+    expect(text).toContain(
+      '- 2026-11-21T07:09:04.000Z **shrink**: capacity for 3 of 4 pods\n- It went on with 3 pods instead of 4.\n',
+    );
   });
 
   it('never calls an unverified restart a success', () => {
@@ -93,8 +152,12 @@ describe('the report of a recovery', () => {
 
   it('lists evidence with sizes, and what is missing of it', () => {
     const text = reportOf(record, [{ attempt: 1, files }]);
-    expect(text).toContain('Attempt 1: 3 of 4 ranks, 2 files, 64.7 KiB at `/evidence/x/attempt-1`, SHA-256 `abc`\\\nIncomplete: logs of 1 pod: no answer');
-    expect(text).toContain('| `job.json` | job | 700 B | - |\n| `llm-worker-2_pytorch.log` | log | 64.0 KiB | cut, 3 redacted |');
+    expect(text).toContain(
+      'Attempt 1: 3 of 4 ranks, 2 files, 64.7 KiB at `/evidence/x/attempt-1`, SHA-256 `abc`\\\nIncomplete: logs of 1 pod: no answer',
+    );
+    expect(text).toContain(
+      '| `job.json` | job | 700 B | - |\n| `llm-worker-2_pytorch.log` | log | 64.0 KiB | cut, 3 redacted |',
+    );
     expect(reportOf(record, [{ attempt: 1, files: null }])).toContain('Not in the evidence store that was named.');
   });
 
@@ -107,7 +170,9 @@ describe('the report of a recovery', () => {
 
 describe('foreign text', () => {
   it('has no markup in the report', () => {
-    expect(plain('a | b\n# c <script> [x](y) *z* `q`\u001b[31m')).toBe('a \\| b # c \\<script\\> \\[x\\](y) \\*z\\* \\`q\\`');
+    expect(plain('a | b\n# c <script> [x](y) *z* `q`\u001b[31m')).toBe(
+      'a \\| b # c \\<script\\> \\[x\\](y) \\*z\\* \\`q\\`',
+    );
     expect(quote(['```', 'x'])).toBe('````\n```\nx\n````');
   });
 });
@@ -119,7 +184,13 @@ describe('kcover report', () => {
     directory = await mkdtemp(join(tmpdir(), 'kcover-report-'));
     const records = directoryRecords(join(directory, 'records'));
     await records.put(incident, record);
-    const draft = await directoryEvidence({ directory: join(directory, 'evidence'), keepMs: 1000, most: 2 ** 30, share: 100, now: Date.now }).open(incident, 1);
+    const draft = await directoryEvidence({
+      directory: join(directory, 'evidence'),
+      keepMs: 1000,
+      most: 2 ** 30,
+      share: 100,
+      now: Date.now,
+    }).open(incident, 1);
     await draft.close(files);
     await writeFile(join(directory, 'records', 'broken.json'), '{');
   });
@@ -137,10 +208,16 @@ describe('kcover report', () => {
   });
 
   it('refuses an id of another kind', async () => {
-    expect(await kcover(['report', 'node/gpu-3/2026-11-21T07:09:03.117Z', ...places()])).toMatchObject({ code: 2, stdout: '' });
+    expect(await kcover(['report', 'node/gpu-3/2026-11-21T07:09:03.117Z', ...places()])).toMatchObject({
+      code: 2,
+      stdout: '',
+    });
   });
 
   it('asks Temporal for what is not recorded', async () => {
-    expect(await kcover(['report', `${incident}9`, ...places()])).toMatchObject({ code: 5, stderr: expect.stringContaining('temporal.unreachable') });
+    expect(await kcover(['report', `${incident}9`, ...places()])).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('temporal.unreachable'),
+    });
   });
 });

@@ -23,7 +23,15 @@ const open: RecoveryStatus = {
   waitingFor: 'all new pods ready',
   since: '2026-11-21T07:09:10Z',
   until: '2026-11-21T07:14:04Z',
-  faults: [{ id: 'f', code: 'xid/79', message: 'GPU has fallen off the bus', node: 'gpu-3', quarantine: { state: 'quarantined', because: 'Xid 79' } }],
+  faults: [
+    {
+      id: 'f',
+      code: 'xid/79',
+      message: 'GPU has fallen off the bus',
+      node: 'gpu-3',
+      quarantine: { state: 'quarantined', because: 'Xid 79' },
+    },
+  ],
   timeline: [{ at: '2026-11-21T07:09:10Z', what: 'attempt 1 stopped', because: '4 pods by suspend' }],
 };
 
@@ -53,7 +61,12 @@ suite('the page of kcover status', () => {
 
   it('shows the commands that answer a request for approval', () => {
     const because = 'the job is dead and holds 64 GPUs: an approval is needed from 32 GPUs on';
-    const question = { id: 'stop@2026-11-21T07:09:03.204Z', because, until: '2026-11-21T07:39:03.204Z', otherwise: 'deny' } as const;
+    const question = {
+      id: 'stop@2026-11-21T07:09:03.204Z',
+      because,
+      until: '2026-11-21T07:39:03.204Z',
+      otherwise: 'deny',
+    } as const;
     const recovery: RecoveryStatus = { ...open, phase: 'waiting for approval', because, question };
     const options = `-n train --question ${question.id} --reason "..."`;
     expect(describe({ ...watched, phase: 'recovering', incident }, { recovery }, now)).toContain(
@@ -71,15 +84,25 @@ suite('the page of kcover status', () => {
   it('shows the training progress, where it is reported', () => {
     const lines = (progress: More['progress']) => describe(watched, { progress }, now).split('\n');
     const at = '2026-11-21T07:09:01Z';
-    expect(lines({ step: 1200, checkpointStep: 1100, at })).toContain('  training   step 1200, checkpoint 1100, 12s ago');
+    expect(lines({ step: 1200, checkpointStep: 1100, at })).toContain(
+      '  training   step 1200, checkpoint 1100, 12s ago',
+    );
     expect(lines({ step: 1200, at })).toContain('  training   step 1200, 12s ago');
   });
 
   it('shows the cause of the last incident, and how much the budget allows', () => {
-    const last = { incident, outcome: 'restarted', because: 'all 4 pods run again', at: '2026-11-21T07:09:01Z' } as const;
+    const last = {
+      incident,
+      outcome: 'restarted',
+      because: 'all 4 pods run again',
+      at: '2026-11-21T07:09:01Z',
+    } as const;
     const text = describe(
       { ...watched, last, recoveriesThisHour: 0, usage: [{ incident, startedAt: now - 90 * 60_000, blame: 'user' }] },
-      { cause: 'xid/79 on gpu-3: GPU has fallen off the bus', budget: settings({ recovery: { budget: { window: '2h' } } }).recovery.budget },
+      {
+        cause: 'xid/79 on gpu-3: GPU has fallen off the bus',
+        budget: settings({ recovery: { budget: { window: '2h' } } }).recovery.budget,
+      },
       now,
     );
     expect(text.split('\n').slice(-3)).toEqual([
@@ -90,9 +113,15 @@ suite('the page of kcover status', () => {
   });
 
   it('shows the used budget by category, with the limits where the settings are given', () => {
-    const usage = (['hardware', 'user', 'user', undefined] as const).map((blame, at) => ({ incident: `${at}`, startedAt: now - at, ...(blame && { blame }) }));
+    const usage = (['hardware', 'user', 'user', undefined] as const).map((blame, at) => ({
+      incident: `${at}`,
+      startedAt: now - at,
+      ...(blame && { blame }),
+    }));
     const job: JobStatus = { ...watched, recoveriesThisHour: 4, usageByCategory: { hardware: 1, user: 2 }, usage };
-    expect(describe(job, {}, now)).toContain('  budget    4 recoveries in the last hour: hardware 1, platform 0, user 2, unknown 0');
+    expect(describe(job, {}, now)).toContain(
+      '  budget    4 recoveries in the last hour: hardware 1, platform 0, user 2, unknown 0',
+    );
     const { budget } = settings({ recovery: { budget: { user: 7 } } }).recovery;
     expect(describe(job, { budget }, now)).toContain(
       '  budget    4 recoveries in the last 1h: hardware 2 of 20, platform 1 of 20, user 3 of 7, unknown 1 of 5 (1 of unknown cause, counted in each)',

@@ -53,7 +53,9 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 /** All strings in a value that name something, with their paths. */
 function texts(value: unknown, at: Path = []): { readonly at: Path; readonly text: string }[] {
   if (isText(value)) return [{ at, text: value }];
-  return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, each]) => texts(each, [...at, key])) : [];
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([key, each]) => texts(each, [...at, key]))
+    : [];
 }
 
 /** A copy with another value at the path. */
@@ -75,26 +77,34 @@ const last = ({ at }: { readonly at: Path }, of: ReadonlySet<string>, lists: Rea
 
 describe.each(Object.entries(honest))('%s', (activity, given) => {
   const found = texts(given);
-  const where = (of: ReadonlySet<string>, lists: ReadonlySet<string>) => found.filter((each) => last(each, of, lists)).map(({ at }) => at);
+  const where = (of: ReadonlySet<string>, lists: ReadonlySet<string>) =>
+    found.filter((each) => last(each, of, lists)).map(({ at }) => at);
 
   it('takes what a workflow asks of it', () => {
     expect(whyNotGiven(activity, given)).toBeUndefined();
   });
 
   it.each(forgedNames)('takes no name that is %s', (_, text) => {
-    for (const at of where(names, listsOfNames)) expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
+    for (const at of where(names, listsOfNames))
+      expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
   });
 
   it.each(forgedUids)('takes no UID that is %s', (_, text) => {
-    for (const at of where(uids, listsOfUids)) expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
+    for (const at of where(uids, listsOfUids))
+      expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
   });
 
-  it.each(['..', '../x', 'a/../b', 'recovery/./x', "a'b", 'a\nb', '', 'x'.repeat(501)])('takes no id that is %j', (text) => {
-    for (const at of where(ids, listsOfIds)) expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
-  });
+  it.each(['..', '../x', 'a/../b', 'recovery/./x', "a'b", 'a\nb', '', 'x'.repeat(501)])(
+    'takes no id that is %j',
+    (text) => {
+      for (const at of where(ids, listsOfIds))
+        expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
+    },
+  );
 
   it('takes nothing that is no request', () => {
-    for (const other of [undefined, null, 'text', 7, []]) expect(whyNotGiven(activity, other)).toEqual(expect.stringContaining(activity));
+    for (const other of [undefined, null, 'text', 7, []])
+      expect(whyNotGiven(activity, other)).toEqual(expect.stringContaining(activity));
   });
 });
 

@@ -1,13 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
 import { KcoverError } from '../../contract/errors.ts';
-import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId, quarantineId, recoveryId, recoveryIdPrefix, recoveryWithoutUid } from '../../contract/ids.ts';
+import {
+  jobWorkflowId,
+  nodeWorkflowId,
+  preflightWorkflowId,
+  quarantineId,
+  recoveryId,
+  recoveryIdPrefix,
+  recoveryWithoutUid,
+} from '../../contract/ids.ts';
 import { quoted } from '../../contract/wire/visibility.ts';
 import { forgedNames, forgedUids } from '../support/forged-names.ts';
 
 const job = { namespace: 'train', name: 'llm', uid: '0b1c' };
 const at = Date.parse('2026-11-21T07:09:03.117Z');
 
-const ofJobs = { jobWorkflowId, preflightWorkflowId, recoveryIdPrefix, recoveryId: (of: typeof job) => recoveryId(of, at) };
+const ofJobs = {
+  jobWorkflowId,
+  preflightWorkflowId,
+  recoveryIdPrefix,
+  recoveryId: (of: typeof job) => recoveryId(of, at),
+};
 const ofNodes = { nodeWorkflowId, quarantineId: (node: string) => quarantineId(node, at) };
 
 describe.each(Object.entries(ofJobs))('%s', (_, idOf) => {
@@ -45,7 +58,10 @@ describe('a value in a query on Temporal', () => {
     expect(quoted('gpu-7.example')).toBe("'gpu-7.example'");
   });
 
-  it.each(["a' OR 'b' = 'b", "a\\' OR ExecutionStatus = 'Running' --", 'a\\', 'a"b', 'a`b', 'a\nb', 'a;b', 'a%'])('is never %j', (text) => {
-    expect(() => quoted(text)).toThrow(KcoverError);
-  });
+  it.each(["a' OR 'b' = 'b", "a\\' OR ExecutionStatus = 'Running' --", 'a\\', 'a"b', 'a`b', 'a\nb', 'a;b', 'a%'])(
+    'is never %j',
+    (text) => {
+      expect(() => quoted(text)).toThrow(KcoverError);
+    },
+  );
 });

@@ -49,7 +49,10 @@ describe('a fault that an agent reports', () => {
 
   it('is at most some kilobytes, whatever it says', () => {
     const text = '\u20AC'.repeat(600);
-    const cut = { message: text.slice(0, 500), evidence: Array.from({ length: faultLimits.evidenceLines }, () => text.slice(0, 500)) };
+    const cut = {
+      message: text.slice(0, 500),
+      evidence: Array.from({ length: faultLimits.evidenceLines }, () => text.slice(0, 500)),
+    };
     expect(reportedFault.safeParse(fault(cut)).success).toBe(true);
     expect(reportedFault.safeParse(fault({ ...cut, message: text })).success).toBe(false);
     expect(Buffer.byteLength(JSON.stringify(fault(cut)))).toBeLessThan(10_000);
@@ -57,7 +60,15 @@ describe('a fault that an agent reports', () => {
 });
 
 describe('a batch of reports', () => {
-  const batch = (more: object) => ({ schema: 1, node: 'gpu-1', bootId: 'boot', stream: 's', reports: [], gaps: [], ...more });
+  const batch = (more: object) => ({
+    schema: 1,
+    node: 'gpu-1',
+    bootId: 'boot',
+    stream: 's',
+    reports: [],
+    gaps: [],
+    ...more,
+  });
 
   it.each<[string, object]>([
     ['the time of a gap', { gaps: [{ seenAt: long, what: 'spool-full', lost: 1 }] }],

@@ -40,18 +40,31 @@ const pod = (status: V1Pod['status']): V1Pod => ({
 });
 const withSecret = `AWS_SECRET_ACCESS_KEY=${secret}\n${hostile}`;
 const terminated = { exitCode: 1, reason: 'Error', message: withSecret, finishedAt: new Date('2026-11-21T07:09:03Z') };
-const messageOf = (status: V1Pod['status']): string => podFailures(pod(status), { isRank: () => true })[0]?.message ?? '';
+const messageOf = (status: V1Pod['status']): string =>
+  podFailures(pod(status), { isRank: () => true })[0]?.message ?? '';
 
 const oneLines: readonly [string, string][] = [
   ['text of a tenant', foreignText(withSecret)],
   [
     'a termination message',
-    messageOf({ phase: 'Failed', containerStatuses: [{ name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: { terminated } }] }),
+    messageOf({
+      phase: 'Failed',
+      containerStatuses: [{ name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: { terminated } }],
+    }),
   ],
-  ['a condition of a pod', messageOf({ conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message: withSecret }] })],
+  [
+    'a condition of a pod',
+    messageOf({
+      conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message: withSecret }],
+    }),
+  ],
   ['an eviction', messageOf({ phase: 'Failed', reason: 'Evicted', message: withSecret })],
   ['the reason of a failed pod', messageOf({ phase: 'Failed', reason: 'Odd', message: withSecret })],
-  ['a condition of a job', finishedBy([{ type: 'Failed', status: 'True', reason: 'x', message: withSecret }], 'Complete', 'Failed')?.because ?? ''],
+  [
+    'a condition of a job',
+    finishedBy([{ type: 'Failed', status: 'True', reason: 'x', message: withSecret }], 'Complete', 'Failed')?.because ??
+      '',
+  ],
 ];
 
 describe('text of a tenant becomes one clean line without its secrets', () => {
@@ -64,10 +77,17 @@ describe('text of a tenant becomes one clean line without its secrets', () => {
 });
 
 describe('no output contains terminal escape sequences', () => {
-  const announcement = { about: { kind: 'job', job }, type: 'Normal', reason: 'JobRecovered', message: hostile, key: 'k' } as const;
+  const announcement = {
+    about: { kind: 'job', job },
+    type: 'Normal',
+    reason: 'JobRecovered',
+    message: hostile,
+    key: 'k',
+  } as const;
   const node = { metadata: { name: 'n' } };
   const settings = { taint: { key: 'k', effect: 'NoSchedule' }, cordon: false } as const;
-  const annotated = quarantineEdit(node, { incident: 'i', reason: 'xid-79', because: hostile }, settings)?.annotations ?? {};
+  const annotated =
+    quarantineEdit(node, { incident: 'i', reason: 'xid-79', because: hostile }, settings)?.annotations ?? {};
   it.each<[string, string]>([
     ['one line', oneLine(hostile, 500)],
     ['an Event', eventOf(announcement, 0).message],
@@ -115,7 +135,8 @@ describe('text in the Temporal UI and in a report', () => {
   });
 
   it('is short enough for a summary also in letters of three bytes', () => {
-    for (const text of ['节'.repeat(500), '*'.repeat(500), '🚀'.repeat(300), 'a'.repeat(500)]) expect(Buffer.byteLength(short(text))).toBeLessThanOrEqual(400);
+    for (const text of ['节'.repeat(500), '*'.repeat(500), '🚀'.repeat(300), 'a'.repeat(500)])
+      expect(Buffer.byteLength(short(text))).toBeLessThanOrEqual(400);
   });
 });
 

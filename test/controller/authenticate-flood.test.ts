@@ -37,7 +37,8 @@ function cluster() {
   };
 }
 
-const bearer = (uid: string, signature: string): string => `Bearer ${serviceToken({ pod: { name: 'agent', uid } }, signature)}`;
+const bearer = (uid: string, signature: string): string =>
+  `Bearer ${serviceToken({ pod: { name: 'agent', uid } }, signature)}`;
 
 describe('a flood of forged tokens, a thousand a second from five addresses', () => {
   it.each<[sentence: string, claimed: (index: number) => string]>([

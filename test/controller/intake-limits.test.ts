@@ -65,7 +65,12 @@ function intake(limits: object = {}) {
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents: authenticate, preflights: authenticate },
     limits: controllerSettings.parse({ intake: { limits } }).intake.limits,
-    collector: () => ({ outbox, preflights, progress: { take: never, isUpToDate: never }, rounds: { next: never, waiting: never } }),
+    collector: () => ({
+      outbox,
+      preflights,
+      progress: { take: never, isUpToDate: never },
+      rounds: { next: never, waiting: never },
+    }),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {
@@ -97,11 +102,21 @@ const reportsOf = (count: number, code: (index: number) => string, from = 1) =>
 
 async function post(server: FastifyInstance, reports: readonly object[], pod = 'agent') {
   const payload = { schema: 1, node: 'gpu-1', bootId, stream: 's', reports, gaps: [] };
-  const answer = await server.inject({ method: 'POST', url: reportPath, headers: { authorization: `Bearer ${pod}` }, payload });
-  return { status: answer.statusCode, body: answer.json<{ accepted?: number; error?: string }>(), retryAfter: Number(answer.headers['retry-after']) };
+  const answer = await server.inject({
+    method: 'POST',
+    url: reportPath,
+    headers: { authorization: `Bearer ${pod}` },
+    payload,
+  });
+  return {
+    status: answer.statusCode,
+    body: answer.json<{ accepted?: number; error?: string }>(),
+    retryAfter: Number(answer.headers['retry-after']),
+  };
 }
 
-const listening = async (server: FastifyInstance): Promise<number> => Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port);
+const listening = async (server: FastifyInstance): Promise<number> =>
+  Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port);
 
 async function open(port: number): Promise<TLSSocket> {
   const socket = connect({ host: '127.0.0.1', port, ca: certificate.cert, checkServerIdentity: () => undefined });
@@ -120,7 +135,8 @@ async function answerTo(port: number, head: string): Promise<string> {
 }
 
 describe('an unauthenticated request', () => {
-  const withBody = (line: string, more = '') => `${line} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n${more}\r\n{`;
+  const withBody = (line: string, more = '') =>
+    `${line} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n${more}\r\n{`;
 
   it.each([
     'POST /nope',
@@ -134,20 +150,31 @@ describe('an unauthenticated request', () => {
     'GET /',
   ])('is answered before its body is there, and its connection is closed: %s', async (line) => {
     const { server, state } = intake();
-    expect(await answerTo(await listening(server), withBody(line))).toMatch(/^HTTP\/1\.1 404 [\s\S]*connection: close[\s\S]*"no-such-path"/i);
+    expect(await answerTo(await listening(server), withBody(line))).toMatch(
+      /^HTTP\/1\.1 404 [\s\S]*connection: close[\s\S]*"no-such-path"/i,
+    );
     expect(state.asked).toBe(0);
   });
 
-  it.each(['/v1/reports', '/v1/preflight', '/v1/progress', '/v1/preflight/rounds'])('is refused before its body is there on %s', async (path) => {
-    const { server, state } = intake();
-    const said = await answerTo(await listening(server), withBody(`POST ${path}`, 'authorization: Bearer stranger\r\n'));
-    expect(said).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close/i);
-    expect(state.asked).toBe(1);
-  });
+  it.each(['/v1/reports', '/v1/preflight', '/v1/progress', '/v1/preflight/rounds'])(
+    'is refused before its body is there on %s',
+    async (path) => {
+      const { server, state } = intake();
+      const said = await answerTo(
+        await listening(server),
+        withBody(`POST ${path}`, 'authorization: Bearer stranger\r\n'),
+      );
+      expect(said).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close/i);
+      expect(state.asked).toBe(1);
+    },
+  );
 
   it('loses its connection where no place is free to review its token', async () => {
     const { server } = intake();
-    const said = await answerTo(await listening(server), withBody('POST /v1/reports', 'authorization: Bearer unreviewed\r\n'));
+    const said = await answerTo(
+      await listening(server),
+      withBody('POST /v1/reports', 'authorization: Bearer unreviewed\r\n'),
+    );
     expect(said).toMatch(/^HTTP\/1\.1 429 [\s\S]*connection: close[\s\S]*retry-after: 1/i);
   });
 
@@ -187,7 +214,9 @@ describe('an idle connection', () => {
     const silent = dial({ host: '127.0.0.1', port });
     const [half, body] = [await open(port), await open(port)];
     half.write('POST /v1/reports HTTP/1.1\r\nhost: x\r\n');
-    body.write('POST /v1/reports HTTP/1.1\r\nhost: x\r\nauthorization: Bearer agent\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{');
+    body.write(
+      'POST /v1/reports HTTP/1.1\r\nhost: x\r\nauthorization: Bearer agent\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
     const sockets = [silent, half, body];
     for (const socket of sockets) socket.on('error', () => undefined).resume();
     await Promise.all(sockets.map((socket) => once(socket, 'close')));
@@ -211,7 +240,11 @@ describe('faults of one node', () => {
     const { server, sent, metric } = intake({ faults: { perMinute: 30, repeats: 20 } });
     const reports = reportsOf(50, (index) => `xid/${index}`);
     expect(await post(server, reports)).toMatchObject({ status: 202, body: { accepted: 30 } });
-    expect(await post(server, reports.slice(30))).toMatchObject({ status: 429, body: { error: 'too-many' }, retryAfter: 2 });
+    expect(await post(server, reports.slice(30))).toMatchObject({
+      status: 429,
+      body: { error: 'too-many' },
+      retryAfter: 2,
+    });
     expect(sent.map(({ code }) => code)).toEqual(reports.slice(0, 30).map(({ fault }) => fault.code));
     expect(await metric('kcover_intake_rejected_total')).toContain('reason="too-many"} 1');
   });

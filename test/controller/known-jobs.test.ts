@@ -4,17 +4,35 @@ import type { JobKind, JobRef } from '../../contract/job/jobs.ts';
 import { openKnownJobs, type KnownJob, type KnownJobs } from '../../controller/watch/known-jobs.ts';
 import { jobKinds, ownerJobOf } from '../../kube/jobs/kinds/index.ts';
 
-const ref = (kind: JobKind, more: Partial<JobRef> = {}): JobRef => ({ kind, namespace: 'train', name: 'llm', uid: `uid-${kind}`, ...more });
+const ref = (kind: JobKind, more: Partial<JobRef> = {}): JobRef => ({
+  kind,
+  namespace: 'train',
+  name: 'llm',
+  uid: `uid-${kind}`,
+  ...more,
+});
 const [child, set, trains] = [ref('Job'), ref('JobSet'), ref('TrainJob')];
 
 /** As the watch reports it. */
 function known({ kind, namespace, name, uid }: JobRef, owner?: Omit<JobRef, 'namespace'>): KnownJob {
   const reference: V1OwnerReference[] = owner
-    ? [{ apiVersion: jobKinds[owner.kind].apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid, controller: true }]
+    ? [
+        {
+          apiVersion: jobKinds[owner.kind].apiVersion,
+          kind: owner.kind,
+          name: owner.name,
+          uid: owner.uid,
+          controller: true,
+        },
+      ]
     : [];
   const object: KubernetesObject = { metadata: { namespace, name, uid, ownerReferences: reference } };
   const ownerJob = ownerJobOf(kind, object.metadata);
-  return { ...jobKinds[kind].view(object, { key: 'k', effect: 'NoSchedule' }), wantsRecovery: false, ...(ownerJob && { ownerJob }) };
+  return {
+    ...jobKinds[kind].view(object, { key: 'k', effect: 'NoSchedule' }),
+    wantsRecovery: false,
+    ...(ownerJob && { ownerJob }),
+  };
 }
 
 let jobs: KnownJobs;
@@ -38,7 +56,10 @@ describe('the jobs that are there', () => {
   it.each<[string, KnownJob[]]>([
     ['itself', [known(child, child), known(set, set), known(trains, trains)]],
     ['its own child', [known(child), known(set, trains), known(trains, set)]],
-    ['a job of the same kind in a circle', [known(set, ref('JobSet', { uid: 'other' })), known(ref('JobSet', { uid: 'other' }), set)]],
+    [
+      'a job of the same kind in a circle',
+      [known(set, ref('JobSet', { uid: 'other' })), known(ref('JobSet', { uid: 'other' }), set)],
+    ],
   ])('are found, and the search ends, when one claims to be owned by %s', (_, all) => {
     for (const job of all) jobs.put(job);
     for (const job of all) expect(jobs.top(job.ref)).toBeDefined();

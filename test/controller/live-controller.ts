@@ -65,7 +65,14 @@ export class LiveController {
   readonly metrics = new Registry();
   #controller: Controller | undefined;
 
-  private constructor(api: Api, temporal: Client, kube: Kube, directory: string, certificate: string, options: LiveOptions) {
+  private constructor(
+    api: Api,
+    temporal: Client,
+    kube: Kube,
+    directory: string,
+    certificate: string,
+    options: LiveOptions,
+  ) {
     this.api = api;
     this.temporal = temporal;
     this.#kube = kube;
@@ -76,7 +83,10 @@ export class LiveController {
 
   /** Resolves when it leads. */
   static async open(options: LiveOptions = {}): Promise<LiveController> {
-    const cluster = JSON.parse(readFileSync(process.env['KCOVER_TEST_CLUSTER'] ?? '', 'utf8')) as { kubeconfig: string; temporalAddress: string };
+    const cluster = JSON.parse(readFileSync(process.env['KCOVER_TEST_CLUSTER'] ?? '', 'utf8')) as {
+      kubeconfig: string;
+      temporalAddress: string;
+    };
     const temporal = new Client({ connection: await Connection.connect({ address: cluster.temporalAddress }) });
     const directory = mkdtempSync(join(tmpdir(), 'kcover-controller-'));
     const certificate = await generate([{ name: 'commonName', value: 'localhost' }], {
@@ -112,21 +122,46 @@ export class LiveController {
     const started = await this.start(identity, this.metrics, this.#options.election, preflight);
     this.#controller = started;
     // Longer than a Lease that could not be released.
-    await until(`${identity} leads`, 90_000, async () => (started.leading() ? { found: true } : { missing: 'not yet' }));
+    await until(`${identity} leads`, 90_000, async () =>
+      started.leading() ? { found: true } : { missing: 'not yet' },
+    );
   }
 
-  start(identity: string, registry = new Registry(), election = this.#options.election, preflight?: object): Promise<Controller> {
+  start(
+    identity: string,
+    registry = new Registry(),
+    election = this.#options.election,
+    preflight?: object,
+  ): Promise<Controller> {
     const settings = controllerSettings.parse({
       temporal: { taskQueue: `controller-test-${run}` },
       progress: this.#options.progress,
       jobs: { lookAgain: '2s' },
       preflight,
-      intake: { listen: '127.0.0.1:0', tls: { certFile: join(this.#directory, 'tls.crt'), keyFile: join(this.#directory, 'tls.key') } },
-      leaderElection: { namespace: ownNamespace, name: `kcover-test-${run}`, lease: '30s', renew: '20s', retry: '500ms', ...election },
+      intake: {
+        listen: '127.0.0.1:0',
+        tls: { certFile: join(this.#directory, 'tls.crt'), keyFile: join(this.#directory, 'tls.key') },
+      },
+      leaderElection: {
+        namespace: ownNamespace,
+        name: `kcover-test-${run}`,
+        lease: '30s',
+        renew: '20s',
+        retry: '500ms',
+        ...election,
+      },
     });
     const log = pino({ level: process.env['KCOVER_TEST_LOG'] ?? 'silent' });
     const pod = { namespace: ownNamespace, name: identity };
-    return startController({ settings, kube: this.#kube, temporal: this.temporal, identity, pod, log, metrics: registry });
+    return startController({
+      settings,
+      kube: this.#kube,
+      temporal: this.temporal,
+      identity,
+      pod,
+      log,
+      metrics: registry,
+    });
   }
 
   async post(body: unknown, token: string | undefined, to = this.controller, path = reportPath): Promise<HttpAnswer> {
@@ -144,10 +179,18 @@ export class LiveController {
 
   /** The agents' pods in the order of their nodes. */
   async agentOf(index: number): Promise<{ pod: { namespace: string; name: string; uid: string }; node: string }> {
-    const { items } = await this.api.core.listNamespacedPod({ namespace: agentNamespace, labelSelector: 'app.kubernetes.io/component=agent' });
-    const running = items.filter(({ metadata, status }) => metadata?.deletionTimestamp === undefined && status?.phase === 'Running');
+    const { items } = await this.api.core.listNamespacedPod({
+      namespace: agentNamespace,
+      labelSelector: 'app.kubernetes.io/component=agent',
+    });
+    const running = items.filter(
+      ({ metadata, status }) => metadata?.deletionTimestamp === undefined && status?.phase === 'Running',
+    );
     const pod = running.toSorted((a, b) => (a.spec?.nodeName ?? '').localeCompare(b.spec?.nodeName ?? ''))[index];
-    return { pod: { namespace: agentNamespace, name: pod?.metadata?.name ?? '', uid: pod?.metadata?.uid ?? '' }, node: pod?.spec?.nodeName ?? '' };
+    return {
+      pod: { namespace: agentNamespace, name: pod?.metadata?.name ?? '', uid: pod?.metadata?.uid ?? '' },
+      node: pod?.spec?.nodeName ?? '',
+    };
   }
 
   async tokenOf(index: number, account: string = agentAccount, audience: string = agentAudience): Promise<string> {
@@ -161,10 +204,18 @@ export class LiveController {
       return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => {
         if (!signal) return [];
         const [payload] = (signal.input?.payloads ?? []).map(
-          ({ data }) => JSON.parse(Buffer.from(data ?? []).toString()) as { faults?: { id: string }[]; change?: string; label?: boolean; uid?: string },
+          ({ data }) =>
+            JSON.parse(Buffer.from(data ?? []).toString()) as {
+              faults?: { id: string }[];
+              change?: string;
+              label?: boolean;
+              uid?: string;
+            },
         );
         return (
-          payload?.faults?.map(({ id }) => id) ?? [[signal.signalName, payload?.change ?? (payload?.label ? 'label' : undefined)].filter(Boolean).join(' ')]
+          payload?.faults?.map(({ id }) => id) ?? [
+            [signal.signalName, payload?.change ?? (payload?.label ? 'label' : undefined)].filter(Boolean).join(' '),
+          ]
         );
       });
     } catch {
@@ -175,7 +226,9 @@ export class LiveController {
   awaitSignal(workflowId: string, what: string | RegExp): Promise<string[]> {
     return until(`${workflowId} received ${what}`, 60_000, async () => {
       const all = await this.signalsOf(workflowId);
-      return all.some((each) => (typeof what === 'string' ? each === what : what.test(each))) ? { found: all } : { missing: `received ${JSON.stringify(all)}` };
+      return all.some((each) => (typeof what === 'string' ? each === what : what.test(each)))
+        ? { found: all }
+        : { missing: `received ${JSON.stringify(all)}` };
     });
   }
 

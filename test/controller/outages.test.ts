@@ -7,14 +7,22 @@ import { followOutages } from '../../controller/watch/outages.ts';
 const log = pino({ enabled: false });
 const node = (name: string, ready: 'True' | 'Unknown', transition = '2026-11-21T07:00:00Z') => ({
   metadata: { name, uid: `uid-${name}` },
-  status: { capacity: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: ready, lastTransitionTime: new Date(transition) }] },
+  status: {
+    capacity: { 'nvidia.com/gpu': '8' },
+    conditions: [{ type: 'Ready', status: ready, lastTransitionTime: new Date(transition) }],
+  },
 });
 const names = (count: number) => Array.from({ length: count }, (_, index) => `gpu-${index}`);
 
 function follow(notReady: string) {
   const reported: string[] = [];
   const { nodes } = controllerSettings.parse({ nodes: { notReady } });
-  const outages = followOutages({ settings: nodes, notify: (_, fault) => reported.push(fault.id), log, signal: new AbortController().signal });
+  const outages = followOutages({
+    settings: nodes,
+    notify: (_, fault) => reported.push(fault.id),
+    log,
+    signal: new AbortController().signal,
+  });
   return { outages, reported };
 }
 
@@ -29,7 +37,8 @@ const idOf = (name: string, transition = '2026-11-21T07:00:00Z') => `node/not-re
 describe('nodes that are not ready', () => {
   it('are judged when the whole list is known, at any place in it', async () => {
     const { outages, reported } = follow('50ms');
-    for (const name of names(20)) outages.see(node(name, name === 'gpu-0' || name === 'gpu-1' || name === 'gpu-2' ? 'Unknown' : 'True'));
+    for (const name of names(20))
+      outages.see(node(name, name === 'gpu-0' || name === 'gpu-1' || name === 'gpu-2' ? 'Unknown' : 'True'));
     await aWhile();
     expect(reported).toEqual([]);
     outages.setReachable(true);

@@ -3,7 +3,13 @@ import { type CollectedReport, preflightLimits, type Workload } from '../../cont
 import type { RefusedReport } from '../../contract/preflight/files.ts';
 import { preflightFiles } from '../../contract/preflight/files.schema.ts';
 import { openOutbox } from '../../controller/outbox/outbox.ts';
-import { arrivalMessage, type Call, faultMessage, podsGoneMessage, testingMessage } from '../../controller/outbox/messages.ts';
+import {
+  arrivalMessage,
+  type Call,
+  faultMessage,
+  podsGoneMessage,
+  testingMessage,
+} from '../../controller/outbox/messages.ts';
 
 const workload: Workload = { namespace: 'train', name: 'llm', uid: 'u1' };
 const id = 'preflight/train/llm/u1';
@@ -28,13 +34,17 @@ function outbox() {
   return { calls, ...openOutbox({ sender, signal: new AbortController().signal }) };
 }
 
-const ranksOf = ({ signal }: Call): number[] => (signal?.name === 'reportsArrived' ? signal.payload.reports.map((each) => each.report.rank) : []);
-const refusedOf = ({ signal }: Call): readonly RefusedReport[] => (signal?.name === 'reportsArrived' ? signal.payload.refused : []);
+const ranksOf = ({ signal }: Call): number[] =>
+  signal?.name === 'reportsArrived' ? signal.payload.reports.map((each) => each.report.rank) : [];
+const refusedOf = ({ signal }: Call): readonly RefusedReport[] =>
+  signal?.name === 'reportsArrived' ? signal.payload.refused : [];
 
 describe('messages to the workflow of a preflight', () => {
   it('contain 250 reports in calls of at most 100, each once, and start it', async () => {
     const { send, calls } = outbox();
-    await Promise.all(Array.from({ length: 250 }, (_, rank) => send(arrivalMessage(workload, { report: report(rank) }))));
+    await Promise.all(
+      Array.from({ length: 250 }, (_, rank) => send(arrivalMessage(workload, { report: report(rank) }))),
+    );
     expect(calls.map((call) => ranksOf(call).length)).toEqual([1, 100, 100, 49]);
     expect(calls.flatMap(ranksOf)).toEqual(Array.from({ length: 250 }, (_, rank) => rank));
     expect(calls.every(({ workflowId, starts }) => workflowId === id && starts?.kind === 'preflight')).toBe(true);
@@ -52,15 +62,22 @@ describe('messages to the workflow of a preflight', () => {
   it('are rejected when there are more than that', async () => {
     const ending = new AbortController();
     const { send } = openOutbox({ sender: { send: () => new Promise(() => undefined) }, signal: ending.signal });
-    for (let rank = 0; rank <= 10_000; rank++) send(arrivalMessage(workload, { report: report(rank) })).catch(() => undefined);
-    await expect(send(arrivalMessage(workload, { report: report(10_001) }))).rejects.toMatchObject({ code: 'temporal.unreachable' });
+    for (let rank = 0; rank <= 10_000; rank++)
+      send(arrivalMessage(workload, { report: report(rank) })).catch(() => undefined);
+    await expect(send(arrivalMessage(workload, { report: report(10_001) }))).rejects.toMatchObject({
+      code: 'temporal.unreachable',
+    });
     ending.abort();
   });
 
   it('contain one file once, and its newer contents again', async () => {
     const { send, calls } = outbox();
     const newer = '2026-11-21T07:05:00.000Z';
-    await Promise.all([report(0), report(1), report(1), report(1, newer)].map((each) => send(arrivalMessage(workload, { report: each }))));
+    await Promise.all(
+      [report(0), report(1), report(1), report(1, newer)].map((each) =>
+        send(arrivalMessage(workload, { report: each })),
+      ),
+    );
     expect(calls.map(ranksOf)).toEqual([[0], [1, 1]]);
   });
 
@@ -88,7 +105,15 @@ describe('messages to the workflow of a preflight', () => {
       (_, round) => ({ round, self: address, peer: address, status: 'skip', gbps, because: text }) as const,
     );
     const [node, at] = ['n'.repeat(253), '2026-11-21T07:00:00.000Z'];
-    const longest = { size: 10_000, rank: 9999, node, address, failed: ['gpu', 'storage'] as const, threshold: gbps, tests };
+    const longest = {
+      size: 10_000,
+      rank: 9999,
+      node,
+      address,
+      failed: ['gpu', 'storage'] as const,
+      threshold: gbps,
+      tests,
+    };
     const place = { namespace: 'n'.repeat(63), workload: node, rank: 9999, writtenAt: at };
     const problem = { field: 'duplicate_batch_idx', because: '\u20ac'.repeat(500) } as const;
     const body = {
@@ -101,9 +126,15 @@ describe('messages to the workflow of a preflight', () => {
       ],
     };
     expect(preflightFiles.safeParse(body).success).toBe(true);
-    const collected: CollectedReport = { report: longest, pod: { name: node, uid: 'u'.repeat(36), createdAt: at }, share: { asked: 8, of: 8 }, writtenAt: at };
+    const collected: CollectedReport = {
+      report: longest,
+      pod: { name: node, uid: 'u'.repeat(36), createdAt: at },
+      share: { asked: 8, of: 8 },
+      writtenAt: at,
+    };
     const largest: RefusedReport = { rank: 9999, node, what: problem.field, because: problem.because, at };
-    const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length * preflightLimits.perSignal;
+    const bytes = (value: unknown) =>
+      new TextEncoder().encode(JSON.stringify(value)).length * preflightLimits.perSignal;
     expect(bytes(collected)).toBeLessThan(1.5 * 1024 * 1024);
     expect(bytes(largest)).toBeLessThan(1.5 * 1024 * 1024);
   });

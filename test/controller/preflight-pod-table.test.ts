@@ -33,7 +33,8 @@ describe('the pods that test', () => {
     expect(at()).toEqual(['a']);
     expect(at({ rank: 2 })).toEqual(['b']);
     expect(at({ node: 'gpu-2' })).toEqual(['c']);
-    for (const other of [{ rank: 3 }, { node: 'gpu-3' }, { workload: 'other' }, { namespace: 'other' }]) expect(at(other)).toEqual([]);
+    for (const other of [{ rank: 3 }, { node: 'gpu-3' }, { workload: 'other' }, { namespace: 'other' }])
+      expect(at(other)).toEqual([]);
   });
 
   it('of one rank come the newest first', () => {
@@ -42,7 +43,10 @@ describe('the pods that test', () => {
   });
 
   it('give way to one that was created in the same second when they are terminating', () => {
-    expect(table(pod('terminating', 1, { terminating: true }), pod('remaining', 1)).at()).toEqual(['remaining', 'terminating']);
+    expect(table(pod('terminating', 1, { terminating: true }), pod('remaining', 1)).at()).toEqual([
+      'remaining',
+      'terminating',
+    ]);
   });
 
   it('are as they were last seen', () => {

@@ -9,7 +9,13 @@ const report = (second: number): CollectedReport => ({
   share: { asked: 8, of: 8 },
   writtenAt: new Date(Date.UTC(2026, 10, 21, 7, 0, second)).toISOString(),
 });
-const refusal = (second: number): RefusedReport => ({ rank: 0, node: 'gpu-0', what: 'stale', because: 'old', at: report(second).writtenAt });
+const refusal = (second: number): RefusedReport => ({
+  rank: 0,
+  node: 'gpu-0',
+  what: 'stale',
+  because: 'old',
+  at: report(second).writtenAt,
+});
 
 function setUp() {
   const clock = { now: 0 };

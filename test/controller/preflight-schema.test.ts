@@ -3,7 +3,15 @@ import type { PairTest, PreflightReport } from '../../contract/preflight/preflig
 import { preflightFiles } from '../../contract/preflight/files.schema.ts';
 
 const pair: PairTest = { round: 0, self: '10.0.0.1', peer: '10.0.0.2', status: 'ok', gbps: 94.97, because: 'passed' };
-const report: PreflightReport = { size: 4, rank: 1, node: 'gpu-1', address: '10.0.0.1', failed: ['gpu'], threshold: 5, tests: [pair] };
+const report: PreflightReport = {
+  size: 4,
+  rank: 1,
+  node: 'gpu-1',
+  address: '10.0.0.1',
+  failed: ['gpu'],
+  threshold: 5,
+  tests: [pair],
+};
 const place = { namespace: 'train', workload: 'llm', rank: 1, writtenAt: '2026-11-21T07:00:00.123Z' };
 const file = { ...place, report };
 const problem = { ...place, problem: { field: 'too-large', because: '2097152 bytes' } };
@@ -16,7 +24,10 @@ describe('preflight files of an agent', () => {
   it.each<[string, unknown]>([
     ['a report', body(file)],
     ['a problem', body(problem)],
-    ['a problem of any field of a report', body({ ...place, problem: { field: 'odd_workload_size', because: 'it is 5' } })],
+    [
+      'a problem of any field of a report',
+      body({ ...place, problem: { field: 'odd_workload_size', because: 'it is 5' } }),
+    ],
     ['a report with nothing in it', withReport({ tests: [], address: '' })],
     ['a test without a partner', withReport({ tests: [{ round: 3, status: 'skip' }] })],
     ['no files at all', body()],

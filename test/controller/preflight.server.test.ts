@@ -19,10 +19,16 @@ beforeAll(async () => {
 afterAll(() => rig?.close());
 
 /** Tests the node of this agent. */
-const shape = (name: string) => ({ name: `${name}-${run}`, gpus: 0, ...testsFirst, nodeSelector: { 'kubernetes.io/hostname': node } });
+const shape = (name: string) => ({
+  name: `${name}-${run}`,
+  gpus: 0,
+  ...testsFirst,
+  nodeSelector: { 'kubernetes.io/hostname': node },
+});
 const indexed = (name: string) => createJob(rig.api, batchJob({ ...shape(name), pods: 2 }));
 const testers = (job: RunningJob): Promise<Tester[]> => awaitTesters(rig.api, [], job);
-const remove = (job: RunningJob) => rig.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
+const remove = (job: RunningJob) =>
+  rig.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
 
 const file = (job: RunningJob, rank: number, writtenAt: Date, reported = node) => ({
   namespace: job.namespace,
@@ -33,7 +39,12 @@ const file = (job: RunningJob, rank: number, writtenAt: Date, reported = node) =
 });
 
 async function send(...files: object[]): Promise<readonly PreflightFileAnswer[]> {
-  const { status, body } = await rig.post({ schema: 1, node, sentAt: new Date().toISOString(), files }, token, rig.controller, preflightPath);
+  const { status, body } = await rig.post(
+    { schema: 1, node, sentAt: new Date().toISOString(), files },
+    token,
+    rig.controller,
+    preflightPath,
+  );
   expect(status).toBe(200);
   return (body as { files: PreflightFileAnswer[] }).files;
 }
@@ -78,7 +89,10 @@ describe('the collection of preflight reports', () => {
     const [first] = await testers(job);
     if (!first) throw new Error('no pod');
     await endTest(rig.api, first, 0);
-    expect(await sendUntilAnswered(file(job, 0, new Date(), 'another'))).toEqual({ answer: 'refused', because: 'other-node: it names node another' });
+    expect(await sendUntilAnswered(file(job, 0, new Date(), 'another'))).toEqual({
+      answer: 'refused',
+      because: 'other-node: it names node another',
+    });
     expect(await sendUntilAnswered(file(job, 0, new Date(Date.now() - 3600_000)))).toMatchObject({
       answer: 'refused',
       because: expect.stringMatching(/^stale: /),
@@ -128,7 +142,10 @@ describe('the collection of preflight reports', () => {
     if (!first) throw new Error('no pod');
     const report = file(job, 0, new Date());
     await endTest(rig.api, first, 0);
-    expect(await sendUntilAnswered(report)).toEqual({ answer: 'refused', because: 'namespace: preflight.namespaces of the controller does not name default' });
+    expect(await sendUntilAnswered(report)).toEqual({
+      answer: 'refused',
+      because: 'namespace: preflight.namespaces of the controller does not name default',
+    });
 
     await rig.controller.stop();
     await rig.startAgain('wide', { namespaces: ['another', 'default'] });

@@ -67,7 +67,10 @@ describe('the intake of progress files', () => {
   });
 
   it('refuses the files of another node', async () => {
-    expect(await sendBody({ schema: 1, node: 'gpu-2', files: [file(0)] })).toMatchObject({ status: 403, body: { error: 'other-node' } });
+    expect(await sendBody({ schema: 1, node: 'gpu-2', files: [file(0)] })).toMatchObject({
+      status: 403,
+      body: { error: 'other-node' },
+    });
   });
 
   it.each<[string, Partial<typeof state>, number, string]>([

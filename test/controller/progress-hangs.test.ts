@@ -101,26 +101,35 @@ describe('training that stands still', () => {
   it.each<[sentence: string, change: () => void]>([
     ['is gone', () => (cluster.job = undefined)],
     ['is opted out', () => (cluster.job = { optedIn: false, podsExpected: 4 })],
-    ['has finished', () => (cluster.job = { optedIn: true, podsExpected: 4, finished: { as: 'succeeded', because: 'x' } })],
+    [
+      'has finished',
+      () => (cluster.job = { optedIn: true, podsExpected: 4, finished: { as: 'succeeded', because: 'x' } }),
+    ],
     ['is suspended', () => (cluster.job = { optedIn: true, podsExpected: 4, suspension: { by: 'owner' } })],
-    ['has hang detection off', () => (cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('ignore') })],
+    [
+      'has hang detection off',
+      () => (cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('ignore') }),
+    ],
     ['lacks a pod', () => (cluster.working = 3)],
     ['has lost the pod that reported', () => (cluster.pod = undefined)],
     ['has a reporting pod that terminates', () => (cluster.pod = { ...pod, present: false })],
     ['has started its containers again', () => (cluster.pod = { ...pod, startedAt: '2026-11-21T08:00:00Z' })],
     ['cannot be observed', () => (cluster.isLive = false)],
-  ])('is not reported for a job that %s, and is judged anew from the moment at which that ends', (_sentence, change) => {
-    const before = { ...cluster };
-    hangs.take(pod, step(7));
-    change();
-    pass(500);
-    expect(raised).toEqual([]);
-    Object.assign(cluster, before);
-    pass(59);
-    expect(raised).toEqual([]);
-    pass(1);
-    expect(raised).toEqual(['560 no step for 9m 20s after step 7']);
-  });
+  ])(
+    'is not reported for a job that %s, and is judged anew from the moment at which that ends',
+    (_sentence, change) => {
+      const before = { ...cluster };
+      hangs.take(pod, step(7));
+      change();
+      pass(500);
+      expect(raised).toEqual([]);
+      Object.assign(cluster, before);
+      pass(59);
+      expect(raised).toEqual([]);
+      pass(1);
+      expect(raised).toEqual(['560 no step for 9m 20s after step 7']);
+    },
+  );
 
   it('is reported for a job that asks for it', () => {
     cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('notify') };

@@ -30,14 +30,27 @@ const pod = (role: string, index: number, node: string, phase = 'Running'): V1Po
     name: `llm-${role}-${index}`,
     namespace: 'train',
     uid: `${role}-${index}`,
-    labels: { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': role, 'training.kubeflow.org/replica-index': String(index) },
-    ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: 'llm', uid: ref.uid, controller: true }],
+    labels: {
+      'training.kubeflow.org/job-name': 'llm',
+      'training.kubeflow.org/replica-type': role,
+      'training.kubeflow.org/replica-index': String(index),
+    },
+    ownerReferences: [
+      { apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: 'llm', uid: ref.uid, controller: true },
+    ],
   },
   spec: { containers: [], nodeName: node },
   status: {
     phase,
     containerStatuses: [
-      { name: 'pytorch', image: 'i', imageID: 'i', ready: true, restartCount: 0, state: { running: { startedAt: '2026-11-21T07:00:00Z' as never } } },
+      {
+        name: 'pytorch',
+        image: 'i',
+        imageID: 'i',
+        ready: true,
+        restartCount: 0,
+        state: { running: { startedAt: '2026-11-21T07:00:00Z' as never } },
+      },
     ],
   },
 });
@@ -66,7 +79,11 @@ beforeEach(() => {
       return true;
     },
     everyMs: 3600_000,
-    hang: { settings: { times: 1, leastMs: 10 }, isLive: () => isLive, raise: (owner, fault) => void raised.push(`${owner.uid} ${fault.code}`) },
+    hang: {
+      settings: { times: 1, leastMs: 10 },
+      isLive: () => isLive,
+      raise: (owner, fault) => void raised.push(`${owner.uid} ${fault.code}`),
+    },
     job: (asked) => (known && isSameJob(asked, known.ref) ? known : undefined),
     metrics: controllerMetrics(registry, {
       leading: () => true,
@@ -78,7 +95,8 @@ beforeEach(() => {
     log: pino({ level: 'silent' }),
     signal: over.signal,
   });
-  for (const object of [pod('master', 0, 'gpu-1'), pod('worker', 0, 'gpu-2'), pod('worker', 1, 'gpu-1')]) progress.see({ type: 'added', object });
+  for (const object of [pod('master', 0, 'gpu-1'), pod('worker', 0, 'gpu-2'), pod('worker', 1, 'gpu-1')])
+    progress.see({ type: 'added', object });
 });
 afterEach(() => over.abort());
 
@@ -141,7 +159,8 @@ describe('progress of training', () => {
     progress.take(file(0, 2), 'gpu-1');
     progress.onMessage(jobEndMessage('job/train/llm/job-uid', { change: 'opted-out', because: 'x' }));
     progress.onMessage(faultMessage({ kind: 'node', node: 'gpu-9' }, fault));
-    for (const object of [pod('master', 0, 'gpu-1', 'Failed'), pod('worker', 0, 'gpu-2', 'Failed')]) progress.see({ type: 'modified', object });
+    for (const object of [pod('master', 0, 'gpu-1', 'Failed'), pod('worker', 0, 'gpu-2', 'Failed')])
+      progress.see({ type: 'modified', object });
     expect(written).toEqual([1]);
     progress.onMessage(message);
     await until(() => written.length === 2);

@@ -2,7 +2,13 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import { countWorkers, type Workers } from '../../controller/progress/workers.ts';
 
-const job = (name: string, more: Partial<JobRef> = {}): JobRef => ({ kind: 'Job', namespace: 'train', name, uid: `uid-${name}`, ...more });
+const job = (name: string, more: Partial<JobRef> = {}): JobRef => ({
+  kind: 'Job',
+  namespace: 'train',
+  name,
+  uid: `uid-${name}`,
+  ...more,
+});
 const set = job('set', { kind: 'JobSet' });
 
 let tops: Map<string, JobRef>;
@@ -39,7 +45,11 @@ describe('the pods that work', () => {
 
   it('are not those of another namespace, or another job, that name its UID', () => {
     const real = job('child');
-    for (const [pod, more] of Object.entries({ a: { namespace: 'other' }, b: { name: 'another' }, c: { kind: 'PyTorchJob' } as const }))
+    for (const [pod, more] of Object.entries({
+      a: { namespace: 'other' },
+      b: { name: 'another' },
+      c: { kind: 'PyTorchJob' } as const,
+    }))
       workers.put({ ...real, ...more }, pod, true);
     expect(workers.of(real)).toBe(0);
   });

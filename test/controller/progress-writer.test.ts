@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
-import { createProgressWriter, type ProgressWriterOptions, type ProgressWriter } from '../../controller/progress/writer.ts';
+import {
+  createProgressWriter,
+  type ProgressWriterOptions,
+  type ProgressWriter,
+} from '../../controller/progress/writer.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const job = (name = 'llm'): JobRef => ({ kind: 'PyTorchJob', namespace: 'train', name, uid: `uid-${name}` });
@@ -29,7 +33,16 @@ let writer: ProgressWriter;
 let over: AbortController;
 
 beforeEach(() => {
-  [now, timers, gone, annotated, writes, last, answer, optedIn] = [1000, [], new Set(), undefined, [], undefined, () => true, true];
+  [now, timers, gone, annotated, writes, last, answer, optedIn] = [
+    1000,
+    [],
+    new Set(),
+    undefined,
+    [],
+    undefined,
+    () => true,
+    true,
+  ];
   over = new AbortController();
   open();
 });
@@ -39,7 +52,9 @@ function open(more: Partial<ProgressWriterOptions> = {}): void {
     everyMs: 15_000,
     async write({ name }, progress) {
       last = progress;
-      writes.push(`${now} ${name} ${progress.step}${progress.checkpointStep === undefined ? '' : `/${progress.checkpointStep}`}`);
+      writes.push(
+        `${now} ${name} ${progress.step}${progress.checkpointStep === undefined ? '' : `/${progress.checkpointStep}`}`,
+      );
       return answer();
     },
     annotated: () => annotated,

@@ -35,7 +35,11 @@ beforeAll(async () => {
   cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
   const kubeconfig = await cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: 'kcover-controller' });
   kube = connectKube({ kubeconfig });
-  rig = await LiveController.open({ kubeconfig, election: { enabled: false }, progress: { hang: { times: 1, least: '1s' } } });
+  rig = await LiveController.open({
+    kubeconfig,
+    election: { enabled: false },
+    progress: { hang: { times: 1, least: '1s' } },
+  });
   node = (await rig.agentOf(0)).node;
   hostRoot = await mkdtemp(join(tmpdir(), 'kcover-progress-'));
   const tokenFile = join(hostRoot, 'token');
@@ -45,12 +49,22 @@ beforeAll(async () => {
     progress: { every: '200ms' },
     spool: { directory: join(hostRoot, 'spool') },
   });
-  agent = await startAgent({ settings, node, hostRoot, version: '0.1.0', log: pino({ level: process.env['KCOVER_TEST_LOG'] ?? 'silent' }) });
+  agent = await startAgent({
+    settings,
+    node,
+    hostRoot,
+    version: '0.1.0',
+    log: pino({ level: process.env['KCOVER_TEST_LOG'] ?? 'silent' }),
+  });
 });
 afterAll(async () => {
   await agent?.stop();
   await Promise.all(
-    created.map((job) => rig.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' }).catch(() => undefined)),
+    created.map((job) =>
+      rig.api.custom
+        .deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' })
+        .catch(() => undefined),
+    ),
   );
   await rig?.close();
   await kube?.close();
@@ -75,24 +89,37 @@ async function write(job: RunningJob, rank: number, progress: object, writtenAt 
 
 const optIn = { [labels.cascadingRecovery]: 'true' };
 const refOf = ({ kind, namespace, name, uid }: RunningJob): JobRef => ({ kind, namespace, name, uid });
-const seen = async (job: RunningJob): Promise<JobProgress | undefined> => (await readJob(kube, refOf(job), taint))?.progress;
+const seen = async (job: RunningJob): Promise<JobProgress | undefined> =>
+  (await readJob(kube, refOf(job), taint))?.progress;
 
 const says = (job: RunningJob, step: number): Promise<JobProgress> =>
   until(`${job.name} says step ${step}`, 60_000, async () => {
     const progress = await seen(job);
     if (progress?.step === step) return { found: progress };
-    const [files, writes] = await Promise.all(['files', 'writes'].map((what) => rig.metrics.getSingleMetricAsString(`kcover_progress_${what}_total`)));
-    return { missing: `it says ${JSON.stringify(progress)}; the agent ${JSON.stringify(agent.status().progress)}; ${files}; ${writes}` };
+    const [files, writes] = await Promise.all(
+      ['files', 'writes'].map((what) => rig.metrics.getSingleMetricAsString(`kcover_progress_${what}_total`)),
+    );
+    return {
+      missing: `it says ${JSON.stringify(progress)}; the agent ${JSON.stringify(agent.status().progress)}; ${files}; ${writes}`,
+    };
   });
 
 describe('progress files of trainers', () => {
   it('do not change a job that did not opt in, until it does', async () => {
-    const job = await create(pytorchJob({ name: `other-${run}`, workers: 0, gpus: 0, nodeSelector: { 'kubernetes.io/hostname': node } }));
+    const job = await create(
+      pytorchJob({ name: `other-${run}`, workers: 0, gpus: 0, nodeSelector: { 'kubernetes.io/hostname': node } }),
+    );
     await awaitRunning(rig.api, job);
-    const counted = async () => Number(/answer="counted"} (\d+)/.exec(await rig.metrics.getSingleMetricAsString('kcover_progress_files_total'))?.[1] ?? 0);
+    const counted = async () =>
+      Number(
+        /answer="counted"} (\d+)/.exec(await rig.metrics.getSingleMetricAsString('kcover_progress_files_total'))?.[1] ??
+          0,
+      );
     const before = await counted();
     await write(job, 0, { step: 70 });
-    await until('the file is counted', 60_000, async () => ((await counted()) > before ? { found: true } : { missing: 'not yet' }));
+    await until('the file is counted', 60_000, async () =>
+      (await counted()) > before ? { found: true } : { missing: 'not yet' },
+    );
     await changeJob(rig.api, job, { metadata: { labels: { touched: 'by-its-owner' } } });
     expect(await seen(job)).toBeUndefined();
     await changeJob(rig.api, job, { metadata: { labels: optIn } });
@@ -100,7 +127,15 @@ describe('progress files of trainers', () => {
   });
 
   it('end as annotations of their job, attempt after attempt', async () => {
-    const job = await create(pytorchJob({ name: `llm-${run}`, workers: 1, gpus: 0, nodeSelector: { 'kubernetes.io/hostname': node }, labels: optIn }));
+    const job = await create(
+      pytorchJob({
+        name: `llm-${run}`,
+        workers: 1,
+        gpus: 0,
+        nodeSelector: { 'kubernetes.io/hostname': node },
+        labels: optIn,
+      }),
+    );
     const first = await awaitRunning(rig.api, job);
     await write(job, 1, { step: 40 }, new Date(Date.now() - 3600_000));
     await write(job, 0, { step: 50, checkpointStep: 45 });
@@ -146,7 +181,8 @@ describe('training that stands still', () => {
 });
 
 describe('the right of the controller to patch jobs', () => {
-  const manifest = (kind: JobKind) => manifestOf(kind, { name: `progress-${kind.toLowerCase()}-${run}`, gpus: 0, suspend: true });
+  const manifest = (kind: JobKind) =>
+    manifestOf(kind, { name: `progress-${kind.toLowerCase()}-${run}`, gpus: 0, suspend: true });
 
   it.each(kinds)(
     'is enough to write the progress of a %s, and of no other UID',

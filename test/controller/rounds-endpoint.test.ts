@@ -14,16 +14,32 @@ import { serviceToken } from '../support/service-token.ts';
 
 const workload = { namespace: 'train', name: 'llm', uid: 'workload' };
 const log = { info: () => undefined };
-const asking = (rank: number, more: object = {}) => ({ schema: 1, size: 2, address: `10.0.0.${rank}:29400`, results: [], ...more });
+const asking = (rank: number, more: object = {}) => ({
+  schema: 1,
+  size: 2,
+  address: `10.0.0.${rank}:29400`,
+  results: [],
+  ...more,
+});
 
 const tokenOf = (name: string) =>
-  serviceToken({ audience: name === 'agent' ? 'kcover-controller' : roundsAudience, account: 'train:default', pod: { name, uid: name } }, name);
+  serviceToken(
+    {
+      audience: name === 'agent' ? 'kcover-controller' : roundsAudience,
+      account: 'train:default',
+      pod: { name, uid: name },
+    },
+    name,
+  );
 const nameIn = (token: string): string => token.split('.')[2] ?? '';
 
 /** Two pods and their tokens `rank-0` and `rank-1`; `agent` is good for another audience, `idle` of a pod that tests nothing. */
 function cluster(pollMs?: number) {
   const pods = new Map(
-    [0, 1].map((rank): [string, RoundPod] => [`pod-${rank}`, { uid: `pod-${rank}`, workload, rank, node: `gpu-${rank}`, createdAt: '2026-11-21T07:00:00Z' }]),
+    [0, 1].map((rank): [string, RoundPod] => [
+      `pod-${rank}`,
+      { uid: `pod-${rank}`, workload, rank, node: `gpu-${rank}`, createdAt: '2026-11-21T07:00:00Z' },
+    ]),
   );
   const refusals: string[] = [];
   let term: { readonly rounds: Rounds; readonly over: AbortController } | undefined;
@@ -48,12 +64,23 @@ function cluster(pollMs?: number) {
     },
   });
   const requests = openBuckets({ perSecond: 1, burst: 100 }, () => performance.now());
-  const reporterOf = guardRequests(server, { authenticate: { [roundsPath]: preflights }, leading: () => term !== undefined, requests, reject });
+  const reporterOf = guardRequests(server, {
+    authenticate: { [roundsPath]: preflights },
+    leading: () => term !== undefined,
+    requests,
+    reject,
+  });
   openRounds(server, { rounds: () => term?.rounds, reporterOf, reject });
   function lead(): Rounds {
     const over = new AbortController();
     const settings = { rounds: 'fixed', most: 1, within: 300_000 } as const;
-    const rounds = beginRounds({ settings, podOf: (uid) => pods.get(uid), signal: over.signal, log, ...(pollMs !== undefined && { pollMs }) });
+    const rounds = beginRounds({
+      settings,
+      podOf: (uid) => pods.get(uid),
+      signal: over.signal,
+      log,
+      ...(pollMs !== undefined && { pollMs }),
+    });
     term = { rounds, over };
     return rounds;
   }
@@ -68,10 +95,20 @@ function cluster(pollMs?: number) {
       term = undefined;
     },
     waiting: (count: number) =>
-      until('requests are held', 5000, async () => (term?.rounds.waiting() === count ? { found: true } : { missing: `${term?.rounds.waiting()} are` })),
+      until('requests are held', 5000, async () =>
+        term?.rounds.waiting() === count ? { found: true } : { missing: `${term?.rounds.waiting()} are` },
+      ),
     async post(token: string | undefined, body: unknown): Promise<{ status: number; body: unknown }> {
-      const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${tokenOf(token)}` }) };
-      const answer = await server.inject({ method: 'POST', url: roundsPath, headers, payload: typeof body === 'string' ? body : JSON.stringify(body) });
+      const headers = {
+        'content-type': 'application/json',
+        ...(token !== undefined && { authorization: `Bearer ${tokenOf(token)}` }),
+      };
+      const answer = await server.inject({
+        method: 'POST',
+        url: roundsPath,
+        headers,
+        payload: typeof body === 'string' ? body : JSON.stringify(body),
+      });
       return { status: answer.statusCode, body: answer.json() };
     },
   };
@@ -95,7 +132,10 @@ describe('the rounds endpoint', () => {
   });
 
   it('says `wait` when nothing came in time', async () => {
-    expect(await cluster(20).post('rank-0', asking(0))).toEqual({ status: 200, body: { kind: 'wait', because: 'round 0 waits for rank 1' } });
+    expect(await cluster(20).post('rank-0', asking(0))).toEqual({
+      status: 200,
+      body: { kind: 'wait', because: 'round 0 waits for rank 1' },
+    });
   });
 
   it('holds one request for each pod: a second one ends the first', async () => {
@@ -140,21 +180,49 @@ describe('the rounds endpoint', () => {
     ['one rank alone', 'rank-0', asking(0, { size: 1 }), 400, 'malformed'],
     ['an address without a port', 'rank-0', asking(0, { address: '10.0.0.1' }), 400, 'malformed'],
     ['a gap in the rounds', 'rank-0', asking(0, { results: [{ round: 1, status: 'skip' }] }), 400, 'malformed'],
-    ['a partner beyond the size', 'rank-0', asking(0, { results: [{ round: 0, peer: 2, status: 'ok' }] }), 400, 'malformed'],
-    ['a bandwidth below zero', 'rank-0', asking(0, { results: [{ round: 0, peer: 1, status: 'ok', gbps: -1 }] }), 400, 'malformed'],
-    ['more rounds than there are', 'rank-0', asking(0, { results: Array.from({ length: 17 }, (_, round) => ({ round, status: 'skip' })) }), 400, 'malformed'],
+    [
+      'a partner beyond the size',
+      'rank-0',
+      asking(0, { results: [{ round: 0, peer: 2, status: 'ok' }] }),
+      400,
+      'malformed',
+    ],
+    [
+      'a bandwidth below zero',
+      'rank-0',
+      asking(0, { results: [{ round: 0, peer: 1, status: 'ok', gbps: -1 }] }),
+      400,
+      'malformed',
+    ],
+    [
+      'more rounds than there are',
+      'rank-0',
+      asking(0, { results: Array.from({ length: 17 }, (_, round) => ({ round, status: 'skip' })) }),
+      400,
+      'malformed',
+    ],
     ['more than a request may have', 'rank-0', JSON.stringify({ filler: 'x'.repeat(40_000) }), 413, ''],
     ['a size below its rank', 'rank-1', asking(1, { size: 2, results: [] }), 409, 'other-size'],
   ])('refuses %s', async (sentence, token, body, status, error) => {
     const { post, refusals, pods } = cluster();
-    if (sentence === 'a size below its rank') pods.set('pod-1', { uid: 'pod-1', workload, rank: 2, node: 'gpu-1', createdAt: '' });
-    expect(await post(token, body)).toMatchObject({ status, ...(error !== '' && { body: { error, because: expect.any(String) } }) });
+    if (sentence === 'a size below its rank')
+      pods.set('pod-1', { uid: 'pod-1', workload, rank: 2, node: 'gpu-1', createdAt: '' });
+    expect(await post(token, body)).toMatchObject({
+      status,
+      ...(error !== '' && { body: { error, because: expect.any(String) } }),
+    });
     if (error !== '') expect(refusals).toEqual([error]);
   });
 
   it('does not take pods of another namespace for those of a workload whose UID their label names', async () => {
     const { post, pods } = cluster(20);
-    pods.set('pod-1', { uid: 'pod-1', workload: { ...workload, namespace: 'others' }, rank: 1, node: 'gpu-1', createdAt: '2026-11-21T07:00:00Z' });
+    pods.set('pod-1', {
+      uid: 'pod-1',
+      workload: { ...workload, namespace: 'others' },
+      rank: 1,
+      node: 'gpu-1',
+      createdAt: '2026-11-21T07:00:00Z',
+    });
     const answers = await Promise.all([post('rank-0', asking(0)), post('rank-1', asking(1))]);
     expect(answers).toMatchObject([{ body: { kind: 'wait' } }, { body: { kind: 'wait' } }]);
   });

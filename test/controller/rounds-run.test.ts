@@ -11,7 +11,10 @@ function planned({ ranks, round }: RoundFacts): RoundPlan {
   if (round >= rounds) return { kind: 'done', because: `${rounds} rounds` };
   const [first, ...others] = [...ranks.map(({ rank }) => rank), ...(ranks.length % 2 === 0 ? [] : [-1])];
   const turned = [first ?? 0, ...others.slice(round % others.length), ...others.slice(0, round % others.length)];
-  const pairs = Array.from({ length: turned.length / 2 }, (_, i) => [turned[i] ?? 0, turned[turned.length - 1 - i] ?? 0] as const);
+  const pairs = Array.from(
+    { length: turned.length / 2 },
+    (_, i) => [turned[i] ?? 0, turned[turned.length - 1 - i] ?? 0] as const,
+  );
   return {
     kind: 'round',
     pairs: pairs.filter((pair) => !pair.includes(-1)),
@@ -64,7 +67,11 @@ class SimulatedJob {
   }
 
   ask(rank: number, pod = podOf(rank), size = this.size): RoundReply {
-    return this.run.ask(pod, { schema: 1, size, address: `10.0.0.${rank}:29400`, results: this.results[rank] ?? [] }, this.now);
+    return this.run.ask(
+      pod,
+      { schema: 1, size, address: `10.0.0.${rank}:29400`, results: this.results[rank] ?? [] },
+      this.now,
+    );
   }
 
   answer(rank: number): RoundAnswer | 'hold' | 'refused' {
@@ -83,7 +90,13 @@ class SimulatedJob {
     if (typeof answer === 'string' || (answer.kind !== 'round' && answer.kind !== 'idle')) return false;
     const { round } = answer;
     if (answer.kind === 'idle') this.results[rank]?.push({ round, status: 'skip' });
-    else this.results[rank]?.push({ round, peer: answer.peer.rank, status: 'ok', gbps: [rank, answer.peer.rank].includes(this.slow ?? -1) ? 20 : 90 });
+    else
+      this.results[rank]?.push({
+        round,
+        peer: answer.peer.rank,
+        status: 'ok',
+        gbps: [rank, answer.peer.rank].includes(this.slow ?? -1) ? 20 : 90,
+      });
     return true;
   }
 
@@ -107,7 +120,8 @@ describe('a run', () => {
     for (const rank of job.all()) {
       expect(job.answer(rank)).toEqual({ kind: 'done', because: '3 rounds' });
       expect(job.results[rank]).toHaveLength(rounds);
-      for (const { round, peer } of job.results[rank] ?? []) if (peer !== undefined) expect(job.results[peer]?.[round]?.peer).toBe(rank);
+      for (const { round, peer } of job.results[rank] ?? [])
+        if (peer !== undefined) expect(job.results[peer]?.[round]?.peer).toBe(rank);
     }
     expect(job.results.flat().filter(({ peer }) => peer === undefined)).toHaveLength(size % 2 === 0 ? 0 : rounds);
   });
@@ -115,8 +129,18 @@ describe('a run', () => {
   it('gives each of a pair the other, and the lead to the lower rank', () => {
     const job = new SimulatedJob(2);
     expect(job.ask(1)).toEqual({ kind: 'hold', until: withinMs, because: 'round 0 waits for rank 0' });
-    expect(job.answer(0)).toEqual({ kind: 'round', round: 0, peer: { rank: 1, node: 'gpu-1', address: '10.0.0.1:29400' }, lead: true });
-    expect(job.answer(1)).toEqual({ kind: 'round', round: 0, peer: { rank: 0, node: 'gpu-0', address: '10.0.0.0:29400' }, lead: false });
+    expect(job.answer(0)).toEqual({
+      kind: 'round',
+      round: 0,
+      peer: { rank: 1, node: 'gpu-1', address: '10.0.0.1:29400' },
+      lead: true,
+    });
+    expect(job.answer(1)).toEqual({
+      kind: 'round',
+      round: 0,
+      peer: { rank: 0, node: 'gpu-0', address: '10.0.0.0:29400' },
+      lead: false,
+    });
   });
 
   it('gives the same answer when asked again', () => {
@@ -155,10 +179,12 @@ describe('a run', () => {
     // The partners of those who have tested have tested too; only answers on their way may be lost.
     job.work();
     const peersOf = ({ results }: SimulatedJob) => results.map((ofRank) => ofRank.map(({ peer }) => peer));
-    for (const facts of job.facts) expect(undisturbed.facts.find(({ round }) => round === facts.round)?.seed).toBe(facts.seed);
+    for (const facts of job.facts)
+      expect(undisturbed.facts.find(({ round }) => round === facts.round)?.seed).toBe(facts.seed);
     for (const [rank, peers] of peersOf(job).entries()) {
       expect(peers).toHaveLength(rounds);
-      for (const [round, peer] of peers.entries()) expect([peersOf(undisturbed)[rank]?.[round], undefined]).toContain(peer);
+      for (const [round, peer] of peers.entries())
+        expect([peersOf(undisturbed)[rank]?.[round], undefined]).toContain(peer);
     }
     if (answered === 0) expect(peersOf(job)).toEqual(peersOf(undisturbed));
   });
@@ -202,7 +228,10 @@ describe('a run', () => {
     const job = new SimulatedJob(4);
     job.ask(2);
     job.now = withinMs;
-    expect(job.answer(2)).toEqual({ kind: 'done', because: 'no other rank of 4 asked within 300 s: there is no rank to test with' });
+    expect(job.answer(2)).toEqual({
+      kind: 'done',
+      because: 'no other rank of 4 asked within 300 s: there is no rank to test with',
+    });
   });
 
   it('continues without a rank that failed in a round, and does not pair its partner with it again', () => {
@@ -238,7 +267,10 @@ describe('a run', () => {
     expect(job.answer(0)).toBe('hold');
     job.work();
     expect(job.results[2]?.map(({ status }) => status)).toEqual(['skip', 'skip', 'ok']);
-    expect(job.facts.find(({ round }) => round === 2)?.ranks[2]?.results).toMatchObject([{ status: 'skip' }, { status: 'skip' }]);
+    expect(job.facts.find(({ round }) => round === 2)?.ranks[2]?.results).toMatchObject([
+      { status: 'skip' },
+      { status: 'skip' },
+    ]);
   });
 
   it.each([
@@ -270,7 +302,11 @@ describe('a run', () => {
   });
 
   it.each<[string, (job: SimulatedJob) => RoundReply, string]>([
-    ['another size than the others', (job) => job.ask(1, podOf(1), 6), 'other ranks of this run say that there are 4, not 6'],
+    [
+      'another size than the others',
+      (job) => job.ask(1, podOf(1), 6),
+      'other ranks of this run say that there are 4, not 6',
+    ],
     ['a rank beyond the size', (job) => job.ask(1, podOf(7)), 'rank 7 is not below the size 4'],
   ])('refuses %s', (_sentence, act, because) => {
     const job = new SimulatedJob(4);

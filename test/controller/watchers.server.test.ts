@@ -22,7 +22,10 @@ describe('the watchers', () => {
   const gpus = 0;
 
   it('start the workflow of an opted-in job, notify it of a failed pod once, of a request by label, and of its end', async () => {
-    const job = await createJob(rig.api, pytorchJob({ name: `llm-${run}`, workers: 1, gpus, labels: { [labels.cascadingRecovery]: 'true' } }));
+    const job = await createJob(
+      rig.api,
+      pytorchJob({ name: `llm-${run}`, workers: 1, gpus, labels: { [labels.cascadingRecovery]: 'true' } }),
+    );
     const id = jobWorkflowId(job);
     await rig.started(id);
     const pods = await awaitRunning(rig.api, job);
@@ -46,11 +49,14 @@ describe('the watchers', () => {
   it('restart the workflow of an opted-in job that was terminated or cancelled, and send nothing to one that runs', async () => {
     const optIn = { [labels.cascadingRecovery]: 'true' };
     const [ended, healthy] = await Promise.all(
-      ['ended', 'healthy'].map((name) => createJob(rig.api, pytorchJob({ name: `${name}-${run}`, workers: 0, gpus, labels: optIn }))),
+      ['ended', 'healthy'].map((name) =>
+        createJob(rig.api, pytorchJob({ name: `${name}-${run}`, workers: 0, gpus, labels: optIn })),
+      ),
     );
     if (!ended || !healthy) throw new Error('no jobs');
     await Promise.all([ended, healthy].map((job) => rig.started(jobWorkflowId(job))));
-    const lengthOf = async () => (await rig.temporal.workflow.getHandle(jobWorkflowId(healthy)).describe()).historyLength;
+    const lengthOf = async () =>
+      (await rig.temporal.workflow.getHandle(jobWorkflowId(healthy)).describe()).historyLength;
     const before = await lengthOf();
     for (let again = 0; again < 2; again++) {
       const { runId } = await rig.temporal.workflow.getHandle(jobWorkflowId(ended)).describe();
@@ -65,12 +71,18 @@ describe('the watchers', () => {
   });
 
   it('leave a job alone that is not opted in', async () => {
-    const ignored = async () => Number(/(\d+)$/.exec(await rig.metrics.getSingleMetricAsString('kcover_recovery_labels_ignored_total'))?.[1]);
+    const ignored = async () =>
+      Number(/(\d+)$/.exec(await rig.metrics.getSingleMetricAsString('kcover_recovery_labels_ignored_total'))?.[1]);
     const before = await ignored();
-    const job = await createJob(rig.api, pytorchJob({ name: `other-${run}`, workers: 0, gpus, labels: { [labels.needRecovery]: 'true' } }));
+    const job = await createJob(
+      rig.api,
+      pytorchJob({ name: `other-${run}`, workers: 0, gpus, labels: { [labels.needRecovery]: 'true' } }),
+    );
     const [pod] = await awaitRunning(rig.api, job);
     if (pod) await failContainer(rig.api, pod, { exitCode: 1, restart: true });
-    await until('the request is ignored', 60_000, async () => ((await ignored()) > before ? { found: true } : { missing: 'not counted' }));
+    await until('the request is ignored', 60_000, async () =>
+      (await ignored()) > before ? { found: true } : { missing: 'not counted' },
+    );
     await expect(rig.temporal.workflow.getHandle(jobWorkflowId(job)).describe()).rejects.toThrow();
     await rig.api.custom.deleteNamespacedCustomObject({ ...kubeflow, name: job.name });
   });
@@ -83,13 +95,22 @@ describe('the watchers', () => {
     const taint = { key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' };
     const others = (spec.spec?.taints ?? []).filter(({ key }) => key !== taint.key);
     await rig.api.core.patchNode(
-      { name: node, body: { metadata: { annotations: { [annotations.quarantineIncident]: `node/${node}/x` } }, spec: { taints: [...others, taint] } } },
+      {
+        name: node,
+        body: {
+          metadata: { annotations: { [annotations.quarantineIncident]: `node/${node}/x` } },
+          spec: { taints: [...others, taint] },
+        },
+      },
       merge,
     );
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await rig.signalsOf(nodeWorkflowId(node))).toHaveLength(before);
     await rig.api.core.patchNode(
-      { name: node, body: { metadata: { annotations: { [annotations.quarantineIncident]: null } }, spec: { taints: others } } },
+      {
+        name: node,
+        body: { metadata: { annotations: { [annotations.quarantineIncident]: null } }, spec: { taints: others } },
+      },
       merge,
     );
     await until('the node is notified', 60_000, async () => {
@@ -99,7 +120,10 @@ describe('the watchers', () => {
   });
 
   it('notify a job workflow at the start that its job was deleted while no controller led', async () => {
-    const job = await createJob(rig.api, pytorchJob({ name: `gone-${run}`, workers: 0, gpus, labels: { [labels.cascadingRecovery]: 'true' } }));
+    const job = await createJob(
+      rig.api,
+      pytorchJob({ name: `gone-${run}`, workers: 0, gpus, labels: { [labels.cascadingRecovery]: 'true' } }),
+    );
     await rig.started(jobWorkflowId(job));
     await rig.controller.stop();
     await rig.api.custom.deleteNamespacedCustomObject({ ...kubeflow, name: job.name });
@@ -124,7 +148,13 @@ describe('the watchers', () => {
       },
     },
   });
-  const fault = { id: `kernel/${bootId}/returned`, source: 'kernel', code: 'xid/79', message: 'm', seenAt: new Date().toISOString() };
+  const fault = {
+    id: `kernel/${bootId}/returned`,
+    source: 'kernel',
+    code: 'xid/79',
+    message: 'm',
+    seenAt: new Date().toISOString(),
+  };
 
   it.each<[string, string, boolean]>([
     ['leave another machine alone that takes the name of a quarantined one that went', 'other-machine', false],

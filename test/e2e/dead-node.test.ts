@@ -14,7 +14,11 @@ beforeAll(async () => {
   const { workflowBundle } = testServers();
   const workerSettings = { ...quick, recovery: { ...quick.recovery, deadNode: { after: '1s' } } };
   const controllerSettings = { nodes: { notReady: '2s' }, leaderElection: { lease: '6s', renew: '5s', retry: '1s' } };
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings, controllerSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    workerSettings,
+    controllerSettings,
+  });
 });
 afterEach(async () => {
   for (const node of lost.splice(0)) {

@@ -103,8 +103,12 @@ describe('several controllers', () => {
     expect(await sum(controllers, 'kcover_leading')).toBe(1);
     expect(await sum([leads], 'kcover_intake_accepted_total')).toBe(1);
     expect(await sum([agents.get(node) as Server], 'kcover_agent_reports_sent_total')).toBe(1);
-    const logged = workers.flatMap(({ log }) => readFileSync(log, 'utf8').trim().split('\n')).map((line) => JSON.parse(line) as Record<string, unknown>);
-    const steps = logged.flatMap((line) => (line['incident'] === incident && line['level'] === 'info' ? [line['activity']] : []));
+    const logged = workers
+      .flatMap(({ log }) => readFileSync(log, 'utf8').trim().split('\n'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const steps = logged.flatMap((line) =>
+      line['incident'] === incident && line['level'] === 'info' ? [line['activity']] : [],
+    );
     expect(steps).toEqual(expect.arrayContaining(['stopAttempt', 'resumeJob', 'awaitAttempt', 'recordIncident']));
   }
 
@@ -118,7 +122,9 @@ describe('several controllers', () => {
     );
     await until('only the leader has it', 60_000, async () => {
       const worn = await labelled();
-      return worn.length === 1 && worn[0] === podOf(leads) ? { found: true } : { missing: `it is on ${worn.join(', ')}` };
+      return worn.length === 1 && worn[0] === podOf(leads)
+        ? { found: true }
+        : { missing: `it is on ${worn.join(', ')}` };
     });
     expect(await leader()).toBe(leads);
   }, 300_000);
@@ -186,10 +192,15 @@ describe('a restart of an agent', () => {
 
     await agent.kill('SIGKILL');
     const bootId = readFileSync(join(node.hostRoot, bootIdFile), 'utf8').trim();
-    writeFileSync(join(live.cluster.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'), JSON.stringify({ bootId, next: 0 }));
+    writeFileSync(
+      join(live.cluster.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'),
+      JSON.stringify({ bootId, next: 0 }),
+    );
     await agent.start();
     await until('the old line judged again', 60_000, async () => {
-      const { phase, because } = await live.temporal.workflow.getHandle(nodeWorkflowId(node.name)).query<NodeStatus>(statusQuery);
+      const { phase, because } = await live.temporal.workflow
+        .getHandle(nodeWorkflowId(node.name))
+        .query<NodeStatus>(statusQuery);
       return phase === 'watching' ? { found: because } : { missing: `node workflow ${phase}: ${because}` };
     });
     await sleep(500);

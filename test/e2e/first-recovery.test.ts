@@ -20,7 +20,10 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    workerSettings,
+  });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
@@ -50,7 +53,9 @@ async function expectOneRecovery(job: LiveJob) {
   const records = await live.settled(job);
   const facts = await live.facts(job);
   expect(violations(facts)).toEqual([]);
-  expect(records.map(({ outcome, stops }) => ({ outcome, stops: stops.length }))).toEqual([{ outcome: 'restarted', stops: 1 }]);
+  expect(records.map(({ outcome, stops }) => ({ outcome, stops: stops.length }))).toEqual([
+    { outcome: 'restarted', stops: 1 },
+  ]);
   const [record] = records;
   expect(record?.stops[0]?.pods.map(({ uid }) => uid).toSorted()).toEqual(uidsAtFirst(job));
   expect(record?.runningPods.map(({ uid }) => uid).toSorted()).toEqual(uidsNow(job));
@@ -91,12 +96,15 @@ describe('a GPU that falls off the bus', () => {
   it('explains the failure of a pod that its controller had replaced on another node before the kernel line came', async () => {
     const job = await live.pytorch();
     const { node, pod } = lastOf(job);
-    const cordon = (unschedulable: boolean) => live.cluster.api.core.patchNode({ name: node.name, body: { spec: { unschedulable } } }, merge);
+    const cordon = (unschedulable: boolean) =>
+      live.cluster.api.core.patchNode({ name: node.name, body: { spec: { unschedulable } } }, merge);
     await cordon(true);
     try {
       await failContainer(live.cluster.api, pod, { exitCode: 1 });
       await until('a pod in place of the failed one', 30_000, async () => {
-        const next = live.recorder.podsOf(job).filter(({ name, gone }) => name === pod.metadata?.name && gone === undefined);
+        const next = live.recorder
+          .podsOf(job)
+          .filter(({ name, gone }) => name === pod.metadata?.name && gone === undefined);
         return next.some(({ uid, node: on }) => uid !== pod.metadata?.uid && on !== undefined && on !== node.name)
           ? { found: true }
           : { missing: JSON.stringify(next) };
@@ -132,7 +140,11 @@ describe('a GPU that falls off the bus', () => {
     // The second line may come after the first stop: then the new attempt is stopped only if it runs on the second node.
     expect(records[0]?.stops.length).toBeLessThanOrEqual(2);
     expect(violations(await live.facts(job))).toEqual([]);
-    expect(live.recorder.podsOf(job).filter(({ gone, node }) => gone === undefined && [first.name, second.name].includes(node ?? ''))).toEqual([]);
+    expect(
+      live.recorder
+        .podsOf(job)
+        .filter(({ gone, node }) => gone === undefined && [first.name, second.name].includes(node ?? '')),
+    ).toEqual([]);
   });
 
   it('leaves other jobs alone: one elsewhere, and one on the bad node that never opted in', async () => {
@@ -174,7 +186,10 @@ describe('other kernel lines', () => {
   it('records an application error and quarantines no node', async () => {
     const job = await live.pytorch();
     const { node } = lastOf(job);
-    await breakGpu(node, 'NVRM: Xid (PCI:0000:5d:00): 13, pid=4242, name=python, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address');
+    await breakGpu(
+      node,
+      'NVRM: Xid (PCI:0000:5d:00): 13, pid=4242, name=python, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address',
+    );
     await live.event({ name: node.name, uid: node.uid }, 'FaultObserved', /xid\/13/);
     await expectNothing(job);
     expect(live.recorder.isQuarantined(node.name)).toBe(false);
@@ -215,7 +230,16 @@ describe('opting in', () => {
 describe('a person', () => {
   it('restarts a job by command', async () => {
     const job = await live.pytorch();
-    const ran = await live.runCli('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'it hangs', '--output', 'json');
+    const ran = await live.runCli(
+      'recover',
+      `pytorchjob/${job.name}`,
+      '-n',
+      job.namespace,
+      '--reason',
+      'it hangs',
+      '--output',
+      'json',
+    );
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const { record } = await expectOneRecovery(job);
     expect(record.incident).toBe((JSON.parse(ran.stdout) as { incident: string }).incident);
@@ -224,8 +248,12 @@ describe('a person', () => {
 
   it('restarts a job by a signal to its workflow', async () => {
     const job = await live.pytorch();
-    await until('workflow of the job', 60_000, async () => ((await live.status(job)).phase === 'watching' ? { found: true } : { missing: 'not watching yet' }));
-    await live.temporal.workflow.getHandle(jobWorkflowId(job)).signal(signals.recover, { by: 'ada', reason: 'the switch was changed' });
+    await until('workflow of the job', 60_000, async () =>
+      (await live.status(job)).phase === 'watching' ? { found: true } : { missing: 'not watching yet' },
+    );
+    await live.temporal.workflow
+      .getHandle(jobWorkflowId(job))
+      .signal(signals.recover, { by: 'ada', reason: 'the switch was changed' });
     const { record } = await expectOneRecovery(job);
     expect(record.faults[0]?.message).toBe('ada asked: the switch was changed');
   });
@@ -243,10 +271,15 @@ describe('a person', () => {
     await breakGpu(node, xid79);
     await expectOneRecovery(job);
     const ran = await live.runCli('node', 'release', node.name, '--reason', 'GPU replaced', '--output', 'json');
-    expect({ ...ran, stdout: JSON.parse(ran.stdout) as object }).toMatchObject({ code: 0, stdout: { node: node.name, outcome: 'released' } });
+    expect({ ...ran, stdout: JSON.parse(ran.stdout) as object }).toMatchObject({
+      code: 0,
+      stdout: { node: node.name, outcome: 'released' },
+    });
     const after = await live.cluster.api.core.readNode({ name: node.name });
     expect(after.spec?.taints ?? []).toEqual([]);
-    expect(Object.keys(after.metadata?.annotations ?? {}).filter((key) => key.startsWith('kcover.io/'))).toEqual([annotations.judged]);
+    expect(Object.keys(after.metadata?.annotations ?? {}).filter((key) => key.startsWith('kcover.io/'))).toEqual([
+      annotations.judged,
+    ]);
   });
 });
 
@@ -272,7 +305,9 @@ describe('kinds of jobs and ways to stop them', () => {
   });
 
   it('stops by one delete-collection when the settings choose it', async () => {
-    await live.kcover.reconfigure({ recovery: { ...workerSettings.recovery, stop: { PyTorchJob: 'delete-collection' } } });
+    await live.kcover.reconfigure({
+      recovery: { ...workerSettings.recovery, stop: { PyTorchJob: 'delete-collection' } },
+    });
     try {
       const job = await live.pytorch({ workers: 2, terminationSeconds: 1, exitOnTerm: 143 });
       await breakGpu(lastOf(job).node, xid79);
@@ -312,8 +347,15 @@ interface LabelledObject {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }
 
-const custom = (job: LiveJob) => ({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace: job.namespace, name: job.name });
-const readJob = async (job: LiveJob) => (await live.cluster.api.custom.getNamespacedCustomObject(custom(job))) as LabelledObject;
+const custom = (job: LiveJob) => ({
+  group: 'kubeflow.org',
+  version: 'v1',
+  plural: 'pytorchjobs',
+  namespace: job.namespace,
+  name: job.name,
+});
+const readJob = async (job: LiveJob) =>
+  (await live.cluster.api.custom.getNamespacedCustomObject(custom(job))) as LabelledObject;
 const setLabels = (job: LiveJob, given: Readonly<Record<string, string>>) =>
   live.cluster.api.custom.patchNamespacedCustomObject({ ...custom(job), body: { metadata: { labels: given } } }, merge);
 const optInNow = (job: LiveJob) => setLabels(job, optIn);

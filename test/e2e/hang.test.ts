@@ -16,7 +16,11 @@ const shortHang = { progress: { ...shortReports.controllerSettings.progress, han
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   const cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
-  live = await LiveKcover.start(cluster, { workflowBundle, agentSettings: shortReports.agentSettings, controllerSettings: shortHang });
+  live = await LiveKcover.start(cluster, {
+    workflowBundle,
+    agentSettings: shortReports.agentSettings,
+    controllerSettings: shortHang,
+  });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
@@ -38,17 +42,27 @@ describe('training that stalls', () => {
   it('is restarted when the job requests it, and verified to make progress', async () => {
     const job = await live.pytorch({ annotations: { [overrideAnnotations.hang]: 'recover' }, ...endsSlowly });
     const first = startTrainer(live.cluster, job, trains);
-    const { step } = await awaitProgress(live.cluster.api, job, (progress) => progress.pace !== undefined && progress.step > 103 && progress);
+    const { step } = await awaitProgress(
+      live.cluster.api,
+      job,
+      (progress) => progress.pace !== undefined && progress.step > 103 && progress,
+    );
     await first.stop();
     const old = new Set((await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid));
     await until(`new pods of ${job.name}`, 120_000, async () => {
       const pods = await podsOf(live.cluster.api, job);
-      return pods.length === job.pods && pods.every(({ metadata }) => !old.has(metadata?.uid)) ? { found: true } : { missing: `${pods.length} pods` };
+      return pods.length === job.pods && pods.every(({ metadata }) => !old.has(metadata?.uid))
+        ? { found: true }
+        : { missing: `${pods.length} pods` };
     });
     const second = startTrainer(live.cluster, job, { ...trains, from: first.checkpointStep });
     const [record] = await live.settled(job);
     await second.stop();
-    expect(record).toMatchObject({ outcome: 'recovered', faults: [{ code: trainingHangs }], stops: [{ by: 'suspend' }] });
+    expect(record).toMatchObject({
+      outcome: 'recovered',
+      faults: [{ code: trainingHangs }],
+      stops: [{ by: 'suspend' }],
+    });
     expect(record?.progress?.after?.step).toBeGreaterThan(step);
     expect(violations(await live.facts(job))).toEqual([]);
   });

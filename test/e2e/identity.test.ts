@@ -22,7 +22,10 @@ const broken: SimulatedNode[] = [];
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: quick });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    workerSettings: quick,
+  });
 });
 afterEach(async () => {
   await pause(false);
@@ -32,7 +35,10 @@ afterEach(async () => {
 afterAll(() => live?.close(), 120_000);
 
 /** While paused, a recovery holds and a quarantine waits. */
-const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [request] });
+const pause = (paused: boolean) =>
+  live.temporal.workflow
+    .getHandle('cluster')
+    .executeUpdate(paused ? updates.pause : updates.resume, { args: [request] });
 
 /** Waits until the open recovery of the job is in this phase. */
 const inPhase = (job: LiveJob, phase: RecoveryPhase) =>
@@ -64,7 +70,9 @@ async function stoppingJob(workers = 1): Promise<LiveJob> {
   broken.push(node);
   await inPhase(job, 'stopping');
   // The phase begins before the stop is sent; a recovery that is cancelled before that has stopped nothing.
-  await until(`${job.name} suspended`, 60_000, async () => (live.recorder.isSuspended(job) ? { found: true } : { missing: 'not yet' }));
+  await until(`${job.name} suspended`, 60_000, async () =>
+    live.recorder.isSuspended(job) ? { found: true } : { missing: 'not yet' },
+  );
   return job;
 }
 
@@ -75,10 +83,18 @@ const recordOf = (job: LiveJob) =>
     return record ? { found: record } : { missing: 'no record' };
   });
 
-const custom = ({ namespace, name }: Pick<LiveJob, 'namespace' | 'name'>) => ({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace, name });
-const change = (job: LiveJob, body: object) => live.cluster.api.custom.patchNamespacedCustomObject({ ...custom(job), body }, merge);
+const custom = ({ namespace, name }: Pick<LiveJob, 'namespace' | 'name'>) => ({
+  group: 'kubeflow.org',
+  version: 'v1',
+  plural: 'pytorchjobs',
+  namespace,
+  name,
+});
+const change = (job: LiveJob, body: object) =>
+  live.cluster.api.custom.patchNamespacedCustomObject({ ...custom(job), body }, merge);
 const remove = (job: LiveJob) => live.cluster.api.custom.deleteNamespacedCustomObject(custom(job));
-const uidsNow = async (job: RunningJob) => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const uidsNow = async (job: RunningJob) =>
+  (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 describe('a job that changes while its recovery holds', () => {
@@ -86,8 +102,14 @@ describe('a job that changes while its recovery holds', () => {
     const job = await heldJob();
     await change(job, { spec: { runPolicy: { suspend: true } } });
     await pause(false);
-    expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', because: expect.stringContaining('suspended by its owner'), stops: [] });
-    const { spec } = (await live.cluster.api.custom.getNamespacedCustomObject(custom(job))) as { spec: { runPolicy?: { suspend?: boolean } } };
+    expect(await recordOf(job)).toMatchObject({
+      outcome: 'cancelled',
+      because: expect.stringContaining('suspended by its owner'),
+      stops: [],
+    });
+    const { spec } = (await live.cluster.api.custom.getNamespacedCustomObject(custom(job))) as {
+      spec: { runPolicy?: { suspend?: boolean } };
+    };
     expect(spec.runPolicy?.suspend).toBe(true);
   });
 
@@ -98,25 +120,40 @@ describe('a job that changes while its recovery holds', () => {
       const { status } = (await live.cluster.api.custom.getNamespacedCustomObject(custom(job))) as {
         status: { conditions: { type: string; status: string }[] };
       };
-      return status.conditions.some((one) => one.type === 'Succeeded' && one.status === 'True') ? { found: true } : { missing: 'not yet' };
+      return status.conditions.some((one) => one.type === 'Succeeded' && one.status === 'True')
+        ? { found: true }
+        : { missing: 'not yet' };
     });
     await pause(false);
-    expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', because: expect.stringContaining('succeeded'), stops: [] });
+    expect(await recordOf(job)).toMatchObject({
+      outcome: 'cancelled',
+      because: expect.stringContaining('succeeded'),
+      stops: [],
+    });
   });
 
   it('is left alone once its label was removed', async () => {
     const job = await heldJob();
     await change(job, { metadata: { labels: { [labels.cascadingRecovery]: null } } });
     await pause(false);
-    expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', because: expect.stringContaining('opted out'), stops: [] });
+    expect(await recordOf(job)).toMatchObject({
+      outcome: 'cancelled',
+      because: expect.stringContaining('opted out'),
+      stops: [],
+    });
     expect(await uidsNow(job)).toEqual(uidsAtFirst(job));
   });
 
   it('is another job when it was recreated under its old name, and the new one is left alone', async () => {
     const job = await heldJob();
     await remove(job);
-    await until('old pods gone', 60_000, async () => ((await uidsNow(job)).length === 0 ? { found: true } : { missing: 'pods left' }));
-    const next = await createJob(live.cluster.api, pytorchJob({ name: job.name, namespace: job.namespace, workers: 1, labels: optIn }));
+    await until('old pods gone', 60_000, async () =>
+      (await uidsNow(job)).length === 0 ? { found: true } : { missing: 'pods left' },
+    );
+    const next = await createJob(
+      live.cluster.api,
+      pytorchJob({ name: job.name, namespace: job.namespace, workers: 1, labels: optIn }),
+    );
     const running = await awaitRunning(live.cluster.api, next);
     await pause(false);
     expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', stops: [] });
@@ -139,7 +176,9 @@ describe('a job that changes in the middle of a stop', () => {
     const job = await stoppingJob();
     await change(job, { metadata: { labels: { [labels.cascadingRecovery]: null } } });
     expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', because: expect.stringContaining('opted out') });
-    await awaitRunning(live.cluster.api, job, { except: new Set(job.first.map(({ metadata }) => metadata?.uid ?? '')) });
+    await awaitRunning(live.cluster.api, job, {
+      except: new Set(job.first.map(({ metadata }) => metadata?.uid ?? '')),
+    });
     expect(live.recorder.isSuspended(job)).toBe(false);
   });
 

@@ -24,7 +24,11 @@ afterAll(() => live?.close(), 120_000);
 
 const queue = { 'kueue.x-k8s.io/queue-name': 'gpus' };
 
-const run = (kind: KubeflowKindName, options: Omit<KubeflowJobOptions, 'name'> & { readonly name?: string } = {}, beside?: LiveJob): Promise<LiveJob> =>
+const run = (
+  kind: KubeflowKindName,
+  options: Omit<KubeflowJobOptions, 'name'> & { readonly name?: string } = {},
+  beside?: LiveJob,
+): Promise<LiveJob> =>
   live.run((namespace) => kubeflowJob(kind, { name: 'llm', labels: optIn, ...options, namespace }), beside);
 
 /** The node under the last pod of the job: a worker, where it has one. */
@@ -34,7 +38,8 @@ function lastNode(job: LiveJob): SimulatedNode {
   return node;
 }
 
-const uidsNow = async (job: LiveJob) => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const uidsNow = async (job: LiveJob) =>
+  (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 /** One incident, one stop of the whole attempt by this method, a complete new attempt, and all invariants. */
@@ -83,7 +88,10 @@ function unlessGone(error: { readonly code?: number }): void {
 
 describe('a preference for delete-collection', () => {
   const { recovery } = quick;
-  beforeAll(() => live.kcover.reconfigure({ ...quick, recovery: { ...recovery, stop: { PyTorchJob: 'delete-collection' } } }), 120_000);
+  beforeAll(
+    () => live.kcover.reconfigure({ ...quick, recovery: { ...recovery, stop: { PyTorchJob: 'delete-collection' } } }),
+    120_000,
+  );
   afterAll(() => live.kcover.reconfigure(quick), 120_000);
 
   it.each<[NonNullable<KubeflowJobOptions['restartPolicy']>, number]>([
@@ -129,11 +137,19 @@ async function strayOf({ namespace, first }: LiveJob): Promise<V1Pod> {
   const { metadata } = await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'owner' } } });
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: metadata?.uid ?? '', controller: true };
   const labels = { ...first.at(-1)?.metadata?.labels };
-  const spec = { schedulerName: 'none', serviceAccountName: 'default', containers: [{ name: 'pytorch', image: 'registry.k8s.io/pause:3.10' }] };
-  return core.createNamespacedPod({ namespace, body: { metadata: { name: 'stray', labels, ownerReferences: [owner] }, spec } });
+  const spec = {
+    schedulerName: 'none',
+    serviceAccountName: 'default',
+    containers: [{ name: 'pytorch', image: 'registry.k8s.io/pause:3.10' }],
+  };
+  return core.createNamespacedPod({
+    namespace,
+    body: { metadata: { name: 'stray', labels, ownerReferences: [owner] }, spec },
+  });
 }
 
-const suspendsNamed = (writes: Parameters<typeof suspends>[0], resource: string) => suspends(writes).filter((write) => write.resource === resource);
+const suspendsNamed = (writes: Parameters<typeof suspends>[0], resource: string) =>
+  suspends(writes).filter((write) => write.resource === resource);
 
 describe('a job whose suspend belongs to a queue', () => {
   it('is restarted by delete-collection where its controller survives that', async () => {
@@ -149,7 +165,11 @@ describe('a job whose suspend belongs to a queue', () => {
       () => run('PyTorchJob', { labels: { ...optIn, ...queue }, restartPolicy: 'Never' }),
       /queue gpus owns its suspend field, and with restart policy Never/,
     ],
-    ['MPIJob', () => run('MPIJob', { labels: { ...optIn, ...queue } }), /queue gpus owns its suspend field, and the controller of MPIJob fails/],
+    [
+      'MPIJob',
+      () => run('MPIJob', { labels: { ...optIn, ...queue } }),
+      /queue gpus owns its suspend field, and the controller of MPIJob fails/,
+    ],
     [
       'batch Job',
       () => live.run((namespace) => batchJob({ name: 'llm', namespace, pods: 2, labels: { ...optIn, ...queue } })),

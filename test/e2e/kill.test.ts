@@ -36,7 +36,13 @@ beforeAll(async () => {
   );
   const { workflowBundle } = testServers();
   const controllerSettings = { ...shortestLease, ...shortReports.controllerSettings };
-  const live = await LiveKcover.start(cluster, { ...shortReports, agents: 'processes', workflowBundle, controllerSettings, workerSettings: askingWorker });
+  const live = await LiveKcover.start(cluster, {
+    ...shortReports,
+    agents: 'processes',
+    workflowBundle,
+    controllerSettings,
+    workerSettings: askingWorker,
+  });
   stage = { live, servers, startedAlong: [servers.trainingOperator, servers.kwok], pools, absences: [] };
 }, 300_000);
 afterAll(async () => {
@@ -94,7 +100,10 @@ describe('when processes are killed at or after the steps of the slow path', () 
   it.each(deaths)(
     'the $target at or after "$step", the awaited step is done once, and training is verified',
     async ({ target, step }) => {
-      const run = await results[plans.findIndex(({ kills }) => kills.some((kill) => kill.target === target && kill.step === step))];
+      const run =
+        await results[
+          plans.findIndex(({ kills }) => kills.some((kill) => kill.target === target && kill.step === step))
+        ];
       judged(run);
       expect(run?.deaths).toContainEqual(expect.objectContaining({ target, step }));
     },

@@ -17,12 +17,20 @@ const trainers: ScriptedTrainer[] = [];
 /** Verification that does not succeed is given up after seconds. */
 const workerSettings = {
   ...quick,
-  recovery: { ...quick.recovery, levels: { process: '30s', pod: '30s' }, verify: { first: '10s', stall: '10s', most: '2m' } },
+  recovery: {
+    ...quick.recovery,
+    levels: { process: '30s', pod: '30s' },
+    verify: { first: '10s', stall: '10s', most: '2m' },
+  },
 };
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, ...shortReports, workerSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    ...shortReports,
+    workerSettings,
+  });
 });
 afterEach(async () => {
   for (const trainer of trainers.splice(0)) trainer.stop();
@@ -45,7 +53,8 @@ async function crash(job: LiveJob): Promise<void> {
   await failContainer(live.cluster.api, pod, { exitCode: 1, restart: true });
 }
 
-const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '');
+const uids = async (job: LiveJob): Promise<string[]> =>
+  (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '');
 
 describe('a job whose processes can recover by themselves', () => {
   it('is recovered without a stop when they do', async () => {
@@ -81,13 +90,20 @@ describe('a job that has its broken pod restarted alone', () => {
 
 describe('a job that saves on SIGTERM', () => {
   it('has its final checkpoint awaited, and continues from it', async () => {
-    const job = await live.pytorch({ annotations: { [overrideAnnotations.checkpoint]: 'on-termination' }, terminationSeconds: 8 });
+    const job = await live.pytorch({
+      annotations: { [overrideAnnotations.checkpoint]: 'on-termination' },
+      terminationSeconds: 8,
+    });
     await trains(job, { savesAtEnd: true });
     const node = job.nodes.at(-1);
     if (!node) throw new Error(`${job.name} runs nowhere`);
     await breakGpu(node, degrading);
     const [record] = await live.settled(job);
-    expect(record).toMatchObject({ outcome: 'recovered', checkpoints: [{ kind: 'saved', attempt: 1 }], stops: [{ by: 'suspend' }] });
+    expect(record).toMatchObject({
+      outcome: 'recovered',
+      checkpoints: [{ kind: 'saved', attempt: 1 }],
+      stops: [{ by: 'suspend' }],
+    });
     const { before, after } = record?.progress ?? {};
     expect(after?.step).toBeGreaterThan(before?.step ?? Infinity);
   });
@@ -103,13 +119,18 @@ describe('a job whose own code fails again', () => {
     await crash(job);
     await until(`${job.name} refused`, 60_000, async () => {
       const { phase, because } = await live.status(job);
-      return phase === 'refused' && because.includes('ended with exit code 1') ? { found: because } : { missing: `${phase}: ${because}` };
+      return phase === 'refused' && because.includes('ended with exit code 1')
+        ? { found: because }
+        : { missing: `${phase}: ${because}` };
     });
     const { stdout } = await live.runCli('status', `pytorchjob/${job.name}`, '-n', job.namespace);
     expect(stdout).toContain('refused');
     expect(await uids(job)).toEqual(second);
     expect((await live.writes(since)).filter(({ namespace }) => namespace === job.namespace)).toEqual([]);
-    expect((await live.runCli('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'the bug is found')).code).toBe(0);
+    expect(
+      (await live.runCli('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'the bug is found'))
+        .code,
+    ).toBe(0);
     const records = await live.settled(job, { incidents: 2 });
     expect(records[1]).toMatchObject({ outcome: 'restarted', stops: [{ by: 'suspend' }] });
   });

@@ -60,7 +60,9 @@ describe('a PyTorchJob whose helpers fail and are started again', () => {
     );
     await sleep(3000);
     expect(await live.settled(job)).toEqual(records);
-    expect(records).toMatchObject([{ outcome: 'restarted', faults: [{ code: 'pod/exit' }], stops: [{ by: 'suspend' }] }]);
+    expect(records).toMatchObject([
+      { outcome: 'restarted', faults: [{ code: 'pod/exit' }], stops: [{ by: 'suspend' }] },
+    ]);
     expect(uids(await podsNow(job))).not.toEqual(uids(job.first));
     expect(violations(await live.facts(job))).toEqual([]);
   });

@@ -37,13 +37,16 @@ afterAll(() => live?.close(), 120_000);
 /** Without pods and accelerators: only the fields of the object count. */
 async function extraNode(spec: object = {}): Promise<string> {
   const name = `neighbour-${randomUUID().slice(0, 8)}`;
-  await live.cluster.api.core.createNode({ body: { metadata: { name, labels: { 'testbed.kcover.io/kubelet': 'dead' } }, spec } });
+  await live.cluster.api.core.createNode({
+    body: { metadata: { name, labels: { 'testbed.kcover.io/kubelet': 'dead' } }, spec },
+  });
   nodes.push(name);
   return name;
 }
 
 const nodeNow = (name: string) => live.cluster.api.core.readNode({ name });
-const keysOf = async (name: string): Promise<string[]> => ((await nodeNow(name)).spec?.taints ?? []).map(({ key }) => key);
+const keysOf = async (name: string): Promise<string[]> =>
+  ((await nodeNow(name)).spec?.taints ?? []).map(({ key }) => key);
 
 async function quarantine(name: string): Promise<void> {
   expect(await live.runCli('node', 'quarantine', name, '--reason', 'to look at it')).toMatchObject({ code: 0 });
@@ -79,7 +82,14 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s whose node breaks', (kind) 
     const namespace = `train-${randomUUID().slice(0, 8)}`;
     await live.cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
     namespaces.push(namespace);
-    const set = await playSet(live.cluster.api, { kind, name: 'llm', namespace, roles: { leader: 1, workers: 2 }, labels: optIn, podLabels: optIn });
+    const set = await playSet(live.cluster.api, {
+      kind,
+      name: 'llm',
+      namespace,
+      roles: { leader: 1, workers: 2 },
+      labels: optIn,
+      podLabels: optIn,
+    });
     sets.push(set);
     const first = await set.running();
     const broken = live.cluster.nodes.find(({ name }) => name === first.at(-1)?.spec?.nodeName);
@@ -92,7 +102,8 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s whose node breaks', (kind) 
     expect(record.stops[0]?.pods.map(({ uid }) => uid).toSorted()).toEqual(uids.toSorted());
     const next = await set.running(new Set(uids));
     expect(next.map(({ spec }) => spec?.nodeName)).not.toContain(broken.name);
-    for (const made of [set.set, ...set.jobs].filter(({ uid }) => uid !== set.ref.uid)) expect(live.records(made)).toEqual([]);
+    for (const made of [set.set, ...set.jobs].filter(({ uid }) => uid !== set.ref.uid))
+      expect(live.records(made)).toEqual([]);
   });
 });
 

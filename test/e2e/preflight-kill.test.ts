@@ -19,7 +19,11 @@ let preflight: LivePreflight;
 // A test cluster of its own, because the others have fewer nodes.
 beforeAll(async () => {
   cluster = await startTestCluster({ nodes: reports });
-  live = await LiveKcover.start(cluster, { workflowBundle: testServers().workflowBundle, controllerSettings: shortestLease, agentsOn: [] });
+  live = await LiveKcover.start(cluster, {
+    workflowBundle: testServers().workflowBundle,
+    controllerSettings: shortestLease,
+    agentsOn: [],
+  });
   preflight = new LivePreflight(live);
   await preflight.agents.watch(cluster.nodes);
 }, 300_000);
@@ -30,7 +34,8 @@ afterAll(async () => {
 });
 
 const targetProcesses = ['controller', 'worker'] as const;
-const processOf = (target: (typeof targetProcesses)[number]): Server | undefined => (target === 'controller' ? live.kcover.controller : live.kcover.workers[0]);
+const processOf = (target: (typeof targetProcesses)[number]): Server | undefined =>
+  target === 'controller' ? live.kcover.controller : live.kcover.workers[0];
 
 describe.each(targetProcesses)('when the %s is killed in the middle of 16 simultaneous reports', (target) => {
   it('loses none of them, gives one verdict, and quarantines the slow node once', async () => {
@@ -38,14 +43,21 @@ describe.each(targetProcesses)('when the %s is killed in the middle of 16 simult
     const slow = job.testers[9]?.node ?? '';
     const before = preflight.quarantines(slow);
     await preflight.end(job, { slow: [slow] });
-    await until('the first reports in Temporal', 60_000, async () => ((await preflight.signalled(job)) > 0 ? { found: true } : { missing: 'no signal' }));
+    await until('the first reports in Temporal', 60_000, async () =>
+      (await preflight.signalled(job)) > 0 ? { found: true } : { missing: 'no signal' },
+    );
     const process = processOf(target);
     await process?.kill('SIGKILL');
     await sleep(500);
     await process?.start();
 
     const { run, outcome, received, expected, verdict } = await preflight.verdict(job);
-    expect({ run, outcome, received, expected }).toEqual({ run: 1, outcome: 'judged', received: reports, expected: reports });
+    expect({ run, outcome, received, expected }).toEqual({
+      run: 1,
+      outcome: 'judged',
+      received: reports,
+      expected: reports,
+    });
     expect(verdict?.slow.map(({ node }) => node)).toEqual([slow]);
     await live.quarantined(preflight.nodeOf({ node: slow }));
     await live.event(job, eventReasons.preflightFailed, new RegExp(slow));

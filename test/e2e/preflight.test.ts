@@ -15,21 +15,27 @@ let preflight: LivePreflight;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: quick, agentsOn: [] });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    workerSettings: quick,
+    agentsOn: [],
+  });
   preflight = new LivePreflight(live);
   await preflight.agents.watch(live.cluster.nodes);
 });
 afterEach(() => preflight?.clear(), 120_000);
 afterAll(() => preflight?.close(), 120_000);
 
-const namesOf = (judged: readonly { readonly node: string }[] | undefined): string[] => (judged ?? []).map(({ node }) => node);
+const namesOf = (judged: readonly { readonly node: string }[] | undefined): string[] =>
+  (judged ?? []).map(({ node }) => node);
 const uidsNow = (job: TestedJob): string[] =>
   live.recorder
     .podsOf(job)
     .filter(({ gone }) => gone === undefined)
     .map(({ uid }) => uid);
 const uidsOf = ({ first }: TestedJob): string[] => first.map(({ metadata }) => metadata?.uid ?? '');
-const received = (count: number) => (status: PreflightStatus) => (status.received === count ? undefined : `${status.received} reports, not ${count}`);
+const received = (count: number) => (status: PreflightStatus) =>
+  status.received === count ? undefined : `${status.received} reports, not ${count}`;
 
 /** The tester of this rank, and its node. */
 function at(job: TestedJob, rank: number) {
@@ -56,15 +62,24 @@ describe('a slow node under a job that opted in', () => {
     expect(namesOf(first.verdict?.slow)).toEqual([slow]);
     await live.quarantined(preflight.nodeOf({ node: slow }));
     const { spec } = await live.cluster.api.core.readNode({ name: slow });
-    expect(spec?.taints).toContainEqual(expect.objectContaining({ key: quarantineTaintKey, value: 'preflight-slow-node', effect: 'NoSchedule' }));
+    expect(spec?.taints).toContainEqual(
+      expect.objectContaining({ key: quarantineTaintKey, value: 'preflight-slow-node', effect: 'NoSchedule' }),
+    );
 
     const next = await preflight.nextPods(job);
     expect(namesOf(next.testers)).not.toContain(slow);
     await preflight.end(next, { slow: [slow], seed: 2 });
     const second = await preflight.verdict(job, 2);
-    expect(second).toMatchObject({ run: 2, outcome: 'judged', received: 8, verdict: { counts: { slow: 0, failed: 0 } } });
+    expect(second).toMatchObject({
+      run: 2,
+      outcome: 'judged',
+      received: 8,
+      verdict: { counts: { slow: 0, failed: 0 } },
+    });
     const records = await live.settled(job);
-    expect(records.map(({ outcome, stops }) => ({ outcome, stops: stops.length }))).toEqual([{ outcome: 'restarted', stops: 1 }]);
+    expect(records.map(({ outcome, stops }) => ({ outcome, stops: stops.length }))).toEqual([
+      { outcome: 'restarted', stops: 1 },
+    ]);
     const facts = await live.facts(job);
     expect(violations(facts)).toEqual([]);
     expect(suspendsOf(facts)).toHaveLength(1);
@@ -135,7 +150,11 @@ describe('a job that did not opt in', () => {
 
     await preflight.end(job, truth, [3]);
     const { outcome, verdict } = await preflight.verdict(job);
-    expect({ outcome, failed: namesOf(verdict?.failed), slow: verdict?.slow }).toEqual({ outcome: 'judged', failed: [broken], slow: [] });
+    expect({ outcome, failed: namesOf(verdict?.failed), slow: verdict?.slow }).toEqual({
+      outcome: 'judged',
+      failed: [broken],
+      slow: [],
+    });
     expect(preflight.quarantines(broken)).toBe(before + 1);
   });
 
@@ -157,13 +176,20 @@ describe('a job that did not opt in', () => {
       status.refused.length >= 4 ? received(2)(status) : `${status.refused.length} refused`,
     );
     expect(so).toBe(2);
-    expect(refused.map(({ rank, what }) => ({ rank, what })).toSorted((a, b) => a.rank - b.rank)).toEqual(forged.map(({ rank, what }) => ({ rank, what })));
+    expect(refused.map(({ rank, what }) => ({ rank, what })).toSorted((a, b) => a.rank - b.rank)).toEqual(
+      forged.map(({ rank, what }) => ({ rank, what })),
+    );
     const counted = await live.kcover.metricsOf(live.kcover.controller);
-    for (const { what } of forged) expect(counted).toMatch(new RegExp(`kcover_preflight_refused_total\\{[^}]*"${what}"[^}]*\\} [1-9]`));
+    for (const { what } of forged)
+      expect(counted).toMatch(new RegExp(`kcover_preflight_refused_total\\{[^}]*"${what}"[^}]*\\} [1-9]`));
 
     for (const { rank } of forged) await testAgain(live.cluster.api, at(job, rank));
     await preflight.end(job, {}, [4, 5]);
-    expect(await preflight.verdict(job)).toMatchObject({ outcome: 'judged', received: 6, verdict: { counts: { healthy: 6 } } });
+    expect(await preflight.verdict(job)).toMatchObject({
+      outcome: 'judged',
+      received: 6,
+      verdict: { counts: { healthy: 6 } },
+    });
     await awaitRunning(live.cluster.api, job);
   });
 });

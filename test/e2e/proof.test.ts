@@ -20,7 +20,10 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: quick });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    workerSettings: quick,
+  });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
@@ -42,14 +45,20 @@ async function stepOf(job: LiveJob): Promise<string | undefined> {
 async function phaseOf(job: LiveJob): Promise<RecoveryStatus['phase'] | undefined> {
   const { incident } = await live.status(job);
   if (incident === undefined) return undefined;
-  const { phase } = await live.temporal.withDeadline(Date.now() + 5000, () => live.temporal.workflow.getHandle(incident).query<RecoveryStatus>(statusQuery));
+  const { phase } = await live.temporal.withDeadline(Date.now() + 5000, () =>
+    live.temporal.workflow.getHandle(incident).query<RecoveryStatus>(statusQuery),
+  );
   return phase;
 }
 
 /** The pod of rank 0 that runs now, and its node. */
 async function rankZero(job: LiveJob): Promise<SimulatedNode> {
-  const pods = (await podsOf(live.cluster.api, job)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
-  const pod = pods.find(({ metadata }) => metadata?.name?.endsWith('-master-0')) ?? pods.find(({ metadata }) => metadata?.name?.endsWith('-0'));
+  const pods = (await podsOf(live.cluster.api, job)).filter(
+    ({ metadata }) => metadata?.deletionTimestamp === undefined,
+  );
+  const pod =
+    pods.find(({ metadata }) => metadata?.name?.endsWith('-master-0')) ??
+    pods.find(({ metadata }) => metadata?.name?.endsWith('-0'));
   const node = live.cluster.nodes.find(({ name }) => name === pod?.spec?.nodeName);
   if (!node) throw new Error(`${job.name} has no rank 0 on a node`);
   return node;
@@ -81,7 +90,10 @@ describe('a job that reports its training progress', () => {
     expect(live.records(job)).toEqual([]);
     await trained(job, node, { step: 1201, checkpointStep: 1200, phase: 'training' });
     let step = 1202;
-    const training = setInterval(() => writeProgressFile(job, node, { step: step++, checkpointStep: 1200, phase: 'training' }), 1000);
+    const training = setInterval(
+      () => writeProgressFile(job, node, { step: step++, checkpointStep: 1200, phase: 'training' }),
+      1000,
+    );
 
     const [record] = await live.settled(job).finally(() => clearInterval(training));
     expect(violations(await live.facts(job))).toEqual([]);

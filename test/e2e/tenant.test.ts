@@ -18,7 +18,11 @@ let targetJob: LiveJob;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: quick, agentsOn: [] });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    workerSettings: quick,
+    agentsOn: [],
+  });
   preflight = new LivePreflight(live);
   await preflight.agents.watch(live.cluster.nodes);
 });
@@ -34,7 +38,8 @@ afterEach(async () => {
 afterAll(() => preflight?.close(), 120_000);
 
 const pids = (): (number | undefined)[] => [...live.kcover.workers, live.kcover.controller].map(({ pid }) => pid);
-const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const uids = async (job: LiveJob): Promise<string[]> =>
+  (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const nodeOf = (job: LiveJob, index: number): SimulatedNode => {
   const node = job.nodes[index];
   if (!node) throw new Error(`${job.name} has no pod ${index}`);
@@ -65,7 +70,8 @@ function ignoreRemoved(error: { readonly code?: number }): void {
 const workflowIds = (known: string): Promise<readonly string[]> =>
   until(`${known} is listed`, 60_000, async () => {
     const ids: string[] = [];
-    for await (const { workflowId } of live.temporal.workflow.list({ query: "StartTime > '2020-01-01T00:00:00Z'" })) ids.push(workflowId);
+    for await (const { workflowId } of live.temporal.workflow.list({ query: "StartTime > '2020-01-01T00:00:00Z'" }))
+      ids.push(workflowId);
     return ids.includes(known) ? { found: ids } : { missing: `${ids.length} others are` };
   });
 
@@ -76,7 +82,9 @@ async function expectUntouched(job: LiveJob, before: readonly string[]): Promise
   expect(live.records(job)).toEqual([]);
   expect(await uids(job)).toEqual(before);
   const writes = await live.writes(job.since);
-  expect(writes.filter(({ namespace, requestURI }) => namespace === job.namespace || requestURI.includes(job.namespace))).toEqual([]);
+  expect(
+    writes.filter(({ namespace, requestURI }) => namespace === job.namespace || requestURI.includes(job.namespace)),
+  ).toEqual([]);
 }
 
 describe('a tenant who knows the UID of a job in another namespace', () => {
@@ -85,8 +93,12 @@ describe('a tenant who knows the UID of a job in another namespace', () => {
     const honest = await live.pytorch();
     const node = nodeOf(honest, 1);
     for (const job of [targetJob, honest]) {
-      const { apiVersion, kind } = job === targetJob ? { apiVersion: 'batch/v1', kind: 'Job' } : { apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob' };
-      for (const name of forgedNames(job)) await tenant.pod({ owner: { apiVersion, kind, name, uid: job.uid }, node, labels: batchLabels(job.uid, 0) });
+      const { apiVersion, kind } =
+        job === targetJob
+          ? { apiVersion: 'batch/v1', kind: 'Job' }
+          : { apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob' };
+      for (const name of forgedNames(job))
+        await tenant.pod({ owner: { apiVersion, kind, name, uid: job.uid }, node, labels: batchLabels(job.uid, 0) });
     }
     await breakGpu(node, xid79);
 
@@ -136,7 +148,9 @@ describe('a tenant whose pods ask for no GPU', () => {
       'training.kubeflow.org/replica-index': String(rank),
     });
     const owner = { apiVersion: 'example.com/v1', kind: 'Idler', name: 'mine', uid: targetJob.uid };
-    const pods = await Promise.all([0, 1].map((rank) => tenant.pod({ owner, node: nodeOf(targetJob, rank), labels: labels(rank) })));
+    const pods = await Promise.all(
+      [0, 1].map((rank) => tenant.pod({ owner, node: nodeOf(targetJob, rank), labels: labels(rank) })),
+    );
     await tenant.reportBrokenGpus(
       'mine',
       pods.flatMap((pod) => pod ?? []),
@@ -147,7 +161,8 @@ describe('a tenant whose pods ask for no GPU', () => {
     const { outcome, received, verdict } = await preflight.verdict(mine);
     expect({ outcome, received }).toEqual({ outcome: 'judged', received: 2 });
     expect(verdict).toMatchObject({ failed: [], slow: [], counts: { failed: 0, slow: 0, undetermined: 2 } });
-    for (const { because } of verdict?.undetermined ?? []) expect(because).toContain('its pods request 0 of the 8 accelerators of the node');
+    for (const { because } of verdict?.undetermined ?? [])
+      expect(because).toContain('its pods request 0 of the 8 accelerators of the node');
     for (const { name } of targetJob.nodes) expect(live.recorder.isQuarantined(name)).toBe(false);
 
     const honest = await preflight.job({ pods: 2 });

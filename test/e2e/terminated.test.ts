@@ -14,14 +14,19 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   const controllerSettings = { ...shortLease, jobs: { lookAgain: '5s' } };
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, controllerSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    controllerSettings,
+  });
 });
 afterAll(async () => {
   await live?.clear();
   await live?.close();
 }, 120_000);
 
-const leader = async () => (await live.cluster.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' })).spec?.holderIdentity;
+const leader = async () =>
+  (await live.cluster.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' })).spec
+    ?.holderIdentity;
 
 /** Id of the recovery that has just suspended the job. */
 const stopping = (job: LiveJob): Promise<string> =>
@@ -48,7 +53,9 @@ describe('workflows that a person terminates in the middle of a stop', () => {
     expect(await live.revisionOf(jobWorkflowId(job))).not.toBe(runs[0]);
     expect(await live.isOpen(recovery)).toBe(false);
     const pods = live.recorder.podsOf(job).filter(({ gone }) => gone === undefined);
-    expect(pods.map(({ uid }) => uid).filter((uid) => job.first.some(({ metadata }) => metadata?.uid === uid))).toEqual([]);
+    expect(pods.map(({ uid }) => uid).filter((uid) => job.first.some(({ metadata }) => metadata?.uid === uid))).toEqual(
+      [],
+    );
     expect(await leader()).toBe(led);
   });
 });

@@ -19,20 +19,28 @@ const askingSettings = { ...quick, recovery: { ...quick.recovery, approval: { de
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: askingSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    workerSettings: askingSettings,
+  });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 
-const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '');
+const uids = async (job: LiveJob): Promise<string[]> =>
+  (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '');
 
 /** The open incident, once it waits in this phase. */
 const waits = (job: LiveJob, phase: RecoveryStatus['phase'], because = /./) =>
   until(`${job.name} ${phase}`, 120_000, async () => {
     const { incident } = await live.status(job);
     if (incident === undefined) return { missing: 'no incident' };
-    const seen = await live.temporal.withDeadline(Date.now() + 5000, () => live.temporal.workflow.getHandle(incident).query<RecoveryStatus>(statusQuery));
-    return seen.phase === phase && because.test(seen.because) ? { found: incident } : { missing: `${seen.phase}: ${seen.because}` };
+    const seen = await live.temporal.withDeadline(Date.now() + 5000, () =>
+      live.temporal.workflow.getHandle(incident).query<RecoveryStatus>(statusQuery),
+    );
+    return seen.phase === phase && because.test(seen.because)
+      ? { found: incident }
+      : { missing: `${seen.phase}: ${seen.because}` };
   });
 
 const lastNode = (job: LiveJob): SimulatedNode => {
@@ -58,7 +66,10 @@ describe('a large job', () => {
     const said = await live.runCli('approve', incident, '--reason', 'seen the XID myself');
     expect([said.code, said.stderr]).toEqual([0, '']);
     const [record] = await live.settled(job);
-    expect(record).toMatchObject({ outcome: 'restarted', approvals: [{ approved: true, by: 'ada', reason: 'seen the XID myself' }] });
+    expect(record).toMatchObject({
+      outcome: 'restarted',
+      approvals: [{ approved: true, by: 'ada', reason: 'seen the XID myself' }],
+    });
     expect(violations(await live.facts(job))).toEqual([]);
     expect((await live.runCli('deny', incident, '--reason', 'too late')).code).not.toBe(0);
   });
@@ -91,16 +102,26 @@ describe('a job with overrides of its recovery', () => {
     const before = await uids(job);
     await crash(job);
     const [refused] = await live.settled(job);
-    expect(refused).toMatchObject({ outcome: 'refused', because: expect.stringContaining('mode of the job is off'), stops: [] });
+    expect(refused).toMatchObject({
+      outcome: 'refused',
+      because: expect.stringContaining('mode of the job is off'),
+      stops: [],
+    });
     expect(await uids(job)).toEqual(before);
-    expect((await live.runCli('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'now')).code).toBe(0);
+    expect((await live.runCli('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'now')).code).toBe(
+      0,
+    );
     const records = await live.settled(job, { incidents: 2 });
     expect(records[1]).toMatchObject({ outcome: 'restarted', stops: [{ by: 'suspend' }] });
   });
 
   it('continues with fewer pods when there is no capacity for all', async () => {
     // Enough GPUs that two pods share no node, and few enough that no approval is needed.
-    const job = await live.pytorch({ workers: 2, gpus: 7, annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' } });
+    const job = await live.pytorch({
+      workers: 2,
+      gpus: 7,
+      annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' },
+    });
     const own = new Set(job.nodes.map(({ name }) => name));
     const others = live.cluster.nodes.filter(({ name }) => !own.has(name));
     await setCordon(others, true);
@@ -126,7 +147,9 @@ describe('a job that a person has paused', () => {
     await crash(job);
     await until(`${job.name} paused`, 60_000, async () => {
       const { phase, because } = await live.status(job);
-      return phase === 'paused' && because.includes('ended with exit code 1') ? { found: true } : { missing: `${phase}: ${because}` };
+      return phase === 'paused' && because.includes('ended with exit code 1')
+        ? { found: true }
+        : { missing: `${phase}: ${because}` };
     });
     expect(await uids(job)).toEqual(before);
     const printed = await live.runCli('status', ...name.slice(0, 3));
@@ -157,5 +180,7 @@ describe('a job that a person has paused', () => {
 });
 
 async function setCordon(nodes: readonly SimulatedNode[], unschedulable: boolean): Promise<void> {
-  await Promise.all(nodes.map(({ name }) => live.cluster.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge)));
+  await Promise.all(
+    nodes.map(({ name }) => live.cluster.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge)),
+  );
 }

@@ -21,7 +21,10 @@ let chosen: SimulatedNode;
 beforeAll(async () => {
   cluster = await startTestCluster({ nodes: 3 });
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(cluster, { workflowBundle, workerSettings: { ...quick, quarantine: { ...quick.quarantine, cordon: true } } });
+  live = await LiveKcover.start(cluster, {
+    workflowBundle,
+    workerSettings: { ...quick, quarantine: { ...quick.quarantine, cordon: true } },
+  });
   [broken, chosen] = cluster.nodes as [SimulatedNode, SimulatedNode];
 }, 300_000);
 afterAll(async () => {
@@ -42,8 +45,18 @@ const isOut = (node: SimulatedNode) =>
     60_000,
   );
 
-async function rowsOf(...args: readonly string[]): Promise<readonly { readonly node: string; readonly outcome: string }[]> {
-  const { code, stdout, stderr } = await live.runCli('node', 'release', '--all', ...args, ...because, '--output', 'json');
+async function rowsOf(
+  ...args: readonly string[]
+): Promise<readonly { readonly node: string; readonly outcome: string }[]> {
+  const { code, stdout, stderr } = await live.runCli(
+    'node',
+    'release',
+    '--all',
+    ...args,
+    ...because,
+    '--output',
+    'json',
+  );
   if (code !== 0) throw new Error(stderr);
   return (JSON.parse(stdout) as { node: string; outcome: string }[]).map(({ node, outcome }) => ({ node, outcome }));
 }
@@ -57,7 +70,9 @@ async function quarantineBoth(): Promise<void> {
 describe('kcover node release --all', () => {
   it('lists what it would release, and changes nothing', async () => {
     await quarantineBoth();
-    expect(await rowsOf('--dry-run')).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'would be released' })));
+    expect(await rowsOf('--dry-run')).toEqual(
+      [broken, chosen].map(({ name }) => ({ node: name, outcome: 'would be released' })),
+    );
     await Promise.all([broken, chosen].map(isOut));
   });
 
@@ -74,7 +89,10 @@ describe('kcover node release --all', () => {
     const { spec } = await nodeNow(chosen.name);
     expect(spec?.unschedulable).toBe(true);
     const taints = [...(spec?.taints ?? []), theirs];
-    await cluster.api.core.replaceNode({ name: chosen.name, body: { ...(await nodeNow(chosen.name)), spec: { ...spec, taints } } });
+    await cluster.api.core.replaceNode({
+      name: chosen.name,
+      body: { ...(await nodeNow(chosen.name)), spec: { ...spec, taints } },
+    });
     await live.kcover.stop();
 
     const environment = { KUBECONFIG: cluster.kubernetes.kubeconfig, TEMPORAL_ADDRESS: '127.0.0.1:1' };
@@ -93,6 +111,9 @@ describe('kcover node release', () => {
     ['neither', []],
     ['--owner-only without --all', ['gpu-0', '--owner-only']],
   ])('refuses %s', async (_, args) => {
-    expect(await kcover(['node', 'release', ...args, ...because])).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') });
+    expect(await kcover(['node', 'release', ...args, ...because])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--all'),
+    });
   });
 });

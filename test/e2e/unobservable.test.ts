@@ -29,7 +29,13 @@ beforeAll(async () => {
   const to = { server: cluster.kubernetes.server, authority: cluster.kubernetes.authority };
   proxy = await openApiProxy({ to, port: await new Ports(cluster.directory).take(), directory, draw: seeded(4) });
   const controllerSettings = { agents: { silent: '12s' }, ...busyControllers };
-  live = await LiveKcover.start(cluster, { workflowBundle, agents: 'processes', workerSettings: quick, controllerSettings, through: proxy });
+  live = await LiveKcover.start(cluster, {
+    workflowBundle,
+    agents: 'processes',
+    workerSettings: quick,
+    controllerSettings,
+    through: proxy,
+  });
 });
 afterEach(() => live.clear(), 120_000);
 afterAll(async () => {
@@ -37,7 +43,10 @@ afterAll(async () => {
   await proxy?.close();
 });
 
-const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [request] });
+const pause = (paused: boolean) =>
+  live.temporal.workflow
+    .getHandle('cluster')
+    .executeUpdate(paused ? updates.pause : updates.resume, { args: [request] });
 
 /** Waits until the open recovery of the job holds, for a matching reason. */
 const isOnHold = (job: LiveJob, why: RegExp) =>
@@ -54,7 +63,8 @@ function lastOf(job: LiveJob) {
   return { node, pod };
 }
 
-const uidsNow = async (job: LiveJob) => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const uidsNow = async (job: LiveJob) =>
+  (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 describe('without the API server', () => {
@@ -101,7 +111,9 @@ describe('an agent that is silent while its node is ready', () => {
     await failContainer(live.cluster.api, pod, { exitCode: 1, restart: true });
     await until('the failure waits', 60_000, async () => {
       const { phase, because } = await live.status(job);
-      return phase === 'waiting' && because.includes(`unobservable: the agent of ${node.name}`) ? { found: true } : { missing: `${phase}: ${because}` };
+      return phase === 'waiting' && because.includes(`unobservable: the agent of ${node.name}`)
+        ? { found: true }
+        : { missing: `${phase}: ${because}` };
     });
     expect(await uidsNow(job)).toEqual(uidsAtFirst(job));
 

@@ -34,7 +34,10 @@ const run = (more: Record<string, string> = {}) =>
 
 describe('the example of a preflight runner', () => {
   it('writes a valid report of a broken mount, and exits with 1', () => {
-    const { status, stderr } = run({ PREFLIGHT_STORAGE: `${scratch}:${join(scratch, 'not-mounted')}`, BUSBW_THRESHOLD_GBPS: '5' });
+    const { status, stderr } = run({
+      PREFLIGHT_STORAGE: `${scratch}:${join(scratch, 'not-mounted')}`,
+      BUSBW_THRESHOLD_GBPS: '5',
+    });
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('not-mounted') });
     expect(readReport(readFileSync(file, 'utf8'), reportProfiles.live)).toEqual({
       kind: 'report',

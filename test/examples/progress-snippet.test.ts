@@ -28,14 +28,25 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 function train(env: Record<string, string>): string[] {
   const { status, stderr } = spawnSync('python3', ['-c', snippet + training], {
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', PROGRESS_DIR: directory, JOB_NAME: 'llm', ...env },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: process.env['HOME'] ?? '',
+      PROGRESS_DIR: directory,
+      JOB_NAME: 'llm',
+      ...env,
+    },
   });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return readdirSync(directory);
 }
 
 /** As torchrun sets them for one of eight processes in the third of four pods. */
-const torchrun = (local: number) => ({ RANK: String(16 + local), LOCAL_RANK: String(local), GROUP_RANK: '2', WORLD_SIZE: '32' });
+const torchrun = (local: number) => ({
+  RANK: String(16 + local),
+  LOCAL_RANK: String(local),
+  GROUP_RANK: '2',
+  WORLD_SIZE: '32',
+});
 
 describe('the lines for a trainer on the page about progress', () => {
   it('write a valid file, under the name for a pod of this rank', () => {

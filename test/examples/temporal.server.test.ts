@@ -18,10 +18,9 @@ import { kcover } from '../cli/kcover.ts';
 const examples = join(import.meta.dirname, '../../examples/temporal');
 
 describe('the dev server', () => {
-  const [deployment, service] = parseAllDocuments(readFileSync(join(examples, 'dev-server.yaml'), 'utf8')).map((each) => each.toJS() as unknown) as [
-    V1Deployment,
-    V1Service,
-  ];
+  const [deployment, service] = parseAllDocuments(readFileSync(join(examples, 'dev-server.yaml'), 'utf8')).map(
+    (each) => each.toJS() as unknown,
+  ) as [V1Deployment, V1Service];
   const container = deployment.spec?.template.spec?.containers[0];
   let directory: string;
   let ports: Ports;
@@ -59,7 +58,9 @@ describe('the dev server', () => {
     const found = JSON.parse(stdout) as { check: string; result: string }[];
     expect(found).toContainEqual(expect.objectContaining({ check: 'temporal', result: 'ok' }));
     expect(found).toContainEqual(expect.objectContaining({ check: 'search attributes', result: 'ok' }));
-    expect((container?.args ?? []).filter((arg) => arg.startsWith('--search-attribute'))).toHaveLength(Object.keys(searchAttributes).length);
+    expect((container?.args ?? []).filter((arg) => arg.startsWith('--search-attribute'))).toHaveLength(
+      Object.keys(searchAttributes).length,
+    );
   });
 
   it('is reached through its Service, at the ports that it listens on', () => {
@@ -71,7 +72,10 @@ describe('the dev server', () => {
 
 describe('values for Temporal Cloud', () => {
   it.each([
-    ['cloud-api-key.yaml', { TEMPORAL_ADDRESS: 'us-east-1.aws.api.temporal.io:7233', TEMPORAL_TLS: 'true', TEMPORAL_API_KEY: undefined }],
+    [
+      'cloud-api-key.yaml',
+      { TEMPORAL_ADDRESS: 'us-east-1.aws.api.temporal.io:7233', TEMPORAL_TLS: 'true', TEMPORAL_API_KEY: undefined },
+    ],
     ['cloud-mtls.yaml', { TEMPORAL_TLS: 'true', TEMPORAL_TLS_CLIENT_CERT_PATH: '/etc/kcover/temporal/client/tls.crt' }],
   ])('are accepted by the chart: %s', async (file, expected) => {
     const { container } = (await render(join(examples, file))).pod('worker');

@@ -43,12 +43,29 @@ const refused: readonly (readonly [string, ReportField, unknown])[] = [
   ...[undefined, null, '', 'zero', true, -1, 0.5, 'NaN', [0]].map(
     (index) => [`batch_idx ${JSON.stringify(index)}`, 'batch_idx', withBatch({ batch_idx: index })] as const,
   ),
-  ['a round that stands there twice', 'duplicate_batch_idx', rawReport({ batches: [rawBatch(), rawBatch({ batch_idx: '0' })] })],
-  ...[undefined, null, 'ab', [], ['10.0.0.1'], ['10.0.0.1', ''], ['10.0.0.1', 2], ['10.0.0.1', '10.0.0.2', '10.0.0.3']].map(
-    (pair) => [`pair ${JSON.stringify(pair)}`, 'pair', withBatch({ pair })] as const,
+  [
+    'a round that stands there twice',
+    'duplicate_batch_idx',
+    rawReport({ batches: [rawBatch(), rawBatch({ batch_idx: '0' })] }),
+  ],
+  ...[
+    undefined,
+    null,
+    'ab',
+    [],
+    ['10.0.0.1'],
+    ['10.0.0.1', ''],
+    ['10.0.0.1', 2],
+    ['10.0.0.1', '10.0.0.2', '10.0.0.3'],
+  ].map((pair) => [`pair ${JSON.stringify(pair)}`, 'pair', withBatch({ pair })] as const),
+  ...['', null, 5, '10.0.0.3'].map(
+    (self) => [`self_ip ${JSON.stringify(self)}`, 'self_ip', withBatch({ self_ip: self })] as const,
   ),
-  ...['', null, 5, '10.0.0.3'].map((self) => [`self_ip ${JSON.stringify(self)}`, 'self_ip', withBatch({ self_ip: self })] as const),
-  ['a pair without its reporter', 'self_ip', rawReport({ node_ip: '10.0.0.9', batches: [without(rawBatch(), 'self_ip')] })],
+  [
+    'a pair without its reporter',
+    'self_ip',
+    rawReport({ node_ip: '10.0.0.9', batches: [without(rawBatch(), 'self_ip')] }),
+  ],
   ...['allreduce_ms', 'allreduce_shape', 'dtype_bytes', 'world_size'].map(
     (name) => [`no ${name}`, 'performance', rawReport({ batches: [without(rawBatch(), name)] })] as const,
   ),
@@ -65,7 +82,10 @@ describe('a number of very many characters', () => {
     ['a duration', withBatch({ allreduce_ms: long }), 'allreduce_ms is not a number'],
     ['a count of ranks', withBatch({ world_size: long }), 'world_size is not a number'],
   ])('is refused as %s, and the reason says how long it is', (_, source, because) => {
-    expect(readReport(source, reportProfiles.live)).toMatchObject({ kind: 'problem', because: `${because}: it has 150001 characters, at most 64 are read` });
+    expect(readReport(source, reportProfiles.live)).toMatchObject({
+      kind: 'problem',
+      because: `${because}: it has 150001 characters, at most 64 are read`,
+    });
   });
 });
 
@@ -78,27 +98,75 @@ describe('a report that cannot be used', () => {
     [
       'an odd size',
       rawReport({ workload_size: 3 }),
-      { seed: 'none', v008: 'odd_workload_size', v012: 'odd_workload_size', recommended: 'odd_workload_size', live: 'none' },
+      {
+        seed: 'none',
+        v008: 'odd_workload_size',
+        v012: 'odd_workload_size',
+        recommended: 'odd_workload_size',
+        live: 'none',
+      },
     ],
     [
       'a single rank',
       rawReport({ workload_size: 1 }),
-      { seed: 'workload_size', v008: 'odd_workload_size', v012: 'odd_workload_size', recommended: 'odd_workload_size', live: 'none' },
+      {
+        seed: 'workload_size',
+        v008: 'odd_workload_size',
+        v012: 'odd_workload_size',
+        recommended: 'odd_workload_size',
+        live: 'none',
+      },
     ],
     [
       '10,002 ranks',
       rawReport({ workload_size: 10_002 }),
       { seed: 'none', v008: 'none', v012: 'workload_size', recommended: 'workload_size', live: 'workload_size' },
     ],
-    ['threshold 0', withThreshold('0'), { seed: 'threshold', v008: 'threshold', v012: 'none', recommended: 'none', live: 'none' }],
-    ['a blank threshold', withThreshold(' '), { seed: 'threshold', v008: 'threshold', v012: 'none', recommended: 'none', live: 'none' }],
-    ['white space around a threshold', withThreshold(' 5\n'), { seed: 'threshold', v008: 'threshold', v012: 'none', recommended: 'none', live: 'none' }],
-    ['an infinite threshold', withThreshold('+Inf'), { seed: 'none', v008: 'none', v012: 'none', recommended: 'threshold', live: 'threshold' }],
-    ['threshold NaN', withThreshold('nan'), { seed: 'none', v008: 'none', v012: 'none', recommended: 'threshold', live: 'threshold' }],
-    ['duration NaN', withBatch({ allreduce_ms: 'NaN' }), { seed: 'none', v008: 'none', v012: 'none', recommended: 'none', live: 'performance' }],
-    ['an endless duration', withBatch({ allreduce_ms: 'Inf' }), { seed: 'none', v008: 'none', v012: 'none', recommended: 'none', live: 'performance' }],
-    ['a bandwidth beyond reason', withBatch({ allreduce_ms: 1e-9 }), { seed: 'none', v008: 'none', v012: 'none', recommended: 'none', live: 'performance' }],
-    ['a rank outside of the size', rawReport({ rank: 4 }), { seed: 'none', v008: 'none', v012: 'none', recommended: 'none', live: 'layout' }],
+    [
+      'threshold 0',
+      withThreshold('0'),
+      { seed: 'threshold', v008: 'threshold', v012: 'none', recommended: 'none', live: 'none' },
+    ],
+    [
+      'a blank threshold',
+      withThreshold(' '),
+      { seed: 'threshold', v008: 'threshold', v012: 'none', recommended: 'none', live: 'none' },
+    ],
+    [
+      'white space around a threshold',
+      withThreshold(' 5\n'),
+      { seed: 'threshold', v008: 'threshold', v012: 'none', recommended: 'none', live: 'none' },
+    ],
+    [
+      'an infinite threshold',
+      withThreshold('+Inf'),
+      { seed: 'none', v008: 'none', v012: 'none', recommended: 'threshold', live: 'threshold' },
+    ],
+    [
+      'threshold NaN',
+      withThreshold('nan'),
+      { seed: 'none', v008: 'none', v012: 'none', recommended: 'threshold', live: 'threshold' },
+    ],
+    [
+      'duration NaN',
+      withBatch({ allreduce_ms: 'NaN' }),
+      { seed: 'none', v008: 'none', v012: 'none', recommended: 'none', live: 'performance' },
+    ],
+    [
+      'an endless duration',
+      withBatch({ allreduce_ms: 'Inf' }),
+      { seed: 'none', v008: 'none', v012: 'none', recommended: 'none', live: 'performance' },
+    ],
+    [
+      'a bandwidth beyond reason',
+      withBatch({ allreduce_ms: 1e-9 }),
+      { seed: 'none', v008: 'none', v012: 'none', recommended: 'none', live: 'performance' },
+    ],
+    [
+      'a rank outside of the size',
+      rawReport({ rank: 4 }),
+      { seed: 'none', v008: 'none', v012: 'none', recommended: 'none', live: 'layout' },
+    ],
   ] as const)('%s depends on the version', (_what, source, expected) => {
     expect(Object.fromEntries(profileNames.map((profile) => [profile, fieldOf(source, profile)]))).toEqual(expected);
   });
@@ -124,8 +192,14 @@ describe('whatever is read', () => {
     const strange = ['NaN', 'Inf', '-Inf', '1e308', '5', '1e-320', '0x1p4'];
     for (const threshold of strange) {
       for (const ms of strange) {
-        const found = readReport(rawReport({ node_check_busbw_threshold_gbps: threshold, batches: [rawBatch({ allreduce_ms: ms })] }), reportProfiles[profile]);
-        const numbers = found.kind === 'report' ? [found.report.threshold ?? 0, ...found.report.tests.map(({ gbps = 0 }) => gbps)] : [];
+        const found = readReport(
+          rawReport({ node_check_busbw_threshold_gbps: threshold, batches: [rawBatch({ allreduce_ms: ms })] }),
+          reportProfiles[profile],
+        );
+        const numbers =
+          found.kind === 'report'
+            ? [found.report.threshold ?? 0, ...found.report.tests.map(({ gbps = 0 }) => gbps)]
+            : [];
         expect(numbers.every(Number.isFinite)).toBe(true);
       }
     }

@@ -24,7 +24,12 @@ beforeAll(async () => {
   const ports = new Ports(directory);
   proxy = await openApiProxy({ to: kubernetes, port: await ports.take(), directory: home, draw: () => 0.4 });
   const { users } = JSON.parse(readFileSync(kubernetes.kubeconfig, 'utf8')) as { users: { user: { token: string } }[] };
-  const kubeconfig = writeKubeconfig({ ...proxy, file: join(home, 'kubeconfig'), user: 'admin', token: users[0]?.user.token ?? '' });
+  const kubeconfig = writeKubeconfig({
+    ...proxy,
+    file: join(home, 'kubeconfig'),
+    user: 'admin',
+    token: users[0]?.user.token ?? '',
+  });
   kube = connectKube({ kubeconfig, timeoutMs: 1000 });
 });
 beforeEach(() => proxy.setFaultProfile({}));

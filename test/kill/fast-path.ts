@@ -26,7 +26,11 @@ export async function runFastPath({ stage, plan, turn, onCreated, died }: KillCo
   });
 }
 
-async function breakAndKill({ stage, plan, died }: Pick<KillContext, 'stage' | 'plan' | 'died'>, job: LiveJob, order: Order): Promise<Acted> {
+async function breakAndKill(
+  { stage, plan, died }: Pick<KillContext, 'stage' | 'plan' | 'died'>,
+  job: LiveJob,
+  order: Order,
+): Promise<Acted> {
   const { live, proxy } = stage;
   const { kills, faultProfile } = plan;
   const node = job.nodes.at(-1);
@@ -40,11 +44,18 @@ async function breakAndKill({ stage, plan, died }: Pick<KillContext, 'stage' | '
   await Promise.all(
     kills.map(async ({ target, step, pauseMs }, index) => {
       await seen[index];
-      const onDeath = async () => died({ target, step, seen: (await watch.isPast(step as FastPathStep)) ? 'after' : 'at' });
+      const onDeath = async () =>
+        died({ target, step, seen: (await watch.isPast(step as FastPathStep)) ? 'after' : 'at' });
       await killAndStart(stage, processOf(stage, target, node), pauseMs, onDeath);
     }),
   );
-  return { job, node: node.name, incidents: before.incidents + 1, quarantines: before.quarantines + 1, wrongEnd: () => wrongEnd(live, job) };
+  return {
+    job,
+    node: node.name,
+    incidents: before.incidents + 1,
+    quarantines: before.quarantines + 1,
+    wrongEnd: () => wrongEnd(live, job),
+  };
 }
 
 async function breakDown({ cluster }: LiveKcover, job: LiveJob, node: SimulatedNode, order: Order): Promise<void> {

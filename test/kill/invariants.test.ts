@@ -18,14 +18,27 @@ const pod = (uid: string, more: Partial<PodLife> = {}): PodLife => ({
   failed: false,
   ...more,
 });
-const writeOfJob = (more: Partial<Write>) => write({ resource: 'pytorchjobs', namespace: 'train', name: 'llm', ...more });
-const suspend = writeOfJob({ body: { metadata: { annotations: { [annotations.suspendedBy]: 'incident#1' } }, spec: { runPolicy: { suspend: true } } } });
+const writeOfJob = (more: Partial<Write>) =>
+  write({ resource: 'pytorchjobs', namespace: 'train', name: 'llm', ...more });
+const suspend = writeOfJob({
+  body: {
+    metadata: { annotations: { [annotations.suspendedBy]: 'incident#1' } },
+    spec: { runPolicy: { suspend: true } },
+  },
+});
 const deletion = (uid: string) => writeOfJob({ verb: 'delete', resource: 'pods', deleted: [uid] });
 const record = {
   incident: 'incident',
   outcome: 'restarted',
   faults: [{ id: 'fault' }],
-  stops: [{ attempt: 1, by: 'suspend', at: '2026-11-21T07:00:30.000Z', pods: [{ name: 'llm-master-0', uid: 'old', node: 'gpu-0' }] }],
+  stops: [
+    {
+      attempt: 1,
+      by: 'suspend',
+      at: '2026-11-21T07:00:30.000Z',
+      pods: [{ name: 'llm-master-0', uid: 'old', node: 'gpu-0' }],
+    },
+  ],
 } as unknown as IncidentRecord;
 
 const before = { step: 10, at: '2026-11-21T07:00:00.000Z' };
@@ -49,14 +62,26 @@ describe('the invariants after an incident', () => {
   it.each<[string, Partial<RunFacts>, RegExp]>([
     ['the same stop took effect twice', { writes: [suspend, suspend] }, /suspended twice/],
     ['a stop was never recorded', { records: [{ ...record, stops: [] }] }, /which no record holds/],
-    ['a pod of the next attempt was deleted', { writes: [suspend, deletion('new')] }, /deleted pod .* new that no stop had/],
+    [
+      'a pod of the next attempt was deleted',
+      { writes: [suspend, deletion('new')] },
+      /deleted pod .* new that no stop had/,
+    ],
     ['a pod was deleted twice', { writes: [suspend, deletion('old'), deletion('old')] }, /deleted pod .* old 2 times/],
     ['a pod of the next attempt went', { pods: [...good.pods, pod('lost', { gone: 40 })] }, /went and no stop had it/],
-    ['a pod runs on a quarantined node', { quarantines: [{ node: 'gpu-1', from: 5 }] }, /runs on gpu-1, which is quarantined/],
+    [
+      'a pod runs on a quarantined node',
+      { quarantines: [{ node: 'gpu-1', from: 5 }] },
+      /runs on gpu-1, which is quarantined/,
+    ],
     ['a pod is missing', { pods: [pod('old', { gone: 20 })] }, /0 pods are there/],
     ['the job is still suspended', { suspended: true }, /is suspended/],
     ['an incident has no record', { recoveries: ['incident', 'another'] }, /another has no record/],
-    ['a job that was made smaller has another size', { records: [{ ...record, pods: { before: 3, after: 2 } }] }, /1 pods are there and 1 ready, of 2/],
+    [
+      'a job that was made smaller has another size',
+      { records: [{ ...record, pods: { before: 3, after: 2 } }] },
+      /1 pods are there and 1 ready, of 2/,
+    ],
     [
       'it says recovered without a step beyond the last',
       { records: [{ ...record, outcome: 'recovered', progress: { before, after: before } }] },
@@ -67,7 +92,11 @@ describe('the invariants after an incident', () => {
       { records: [{ ...record, outcome: 'recovered', progress: { before, after: { ...before, step: 11 } } }] },
       /says recovered/,
     ],
-    ['the same fault stopped the job twice', { records: [record, { ...record, incident: 'b' }], recoveries: ['incident', 'b'] }, /answered before/],
+    [
+      'the same fault stopped the job twice',
+      { records: [record, { ...record, incident: 'b' }], recoveries: ['incident', 'b'] },
+      /answered before/,
+    ],
   ])('does not hold when %s', (_, broken, sentence) => {
     expect(violations({ ...good, ...broken }).join('\n')).toMatch(sentence);
   });
@@ -76,11 +105,15 @@ describe('the invariants after an incident', () => {
     const writes = [suspend, deletion('old'), deletion('old')];
     const forced = [{ name: 'llm-master-0', uid: 'old' }];
     expect(violations({ ...good, writes, records: [{ ...record, forced }] })).toEqual([]);
-    expect(violations({ ...good, writes: [...writes, deletion('old')], records: [{ ...record, forced }] })).not.toEqual([]);
+    expect(violations({ ...good, writes: [...writes, deletion('old')], records: [{ ...record, forced }] })).not.toEqual(
+      [],
+    );
   });
 
   it('holds after a job was made smaller, or training was verified', () => {
-    expect(violations({ ...good, job: { ...job, pods: 2 }, records: [{ ...record, pods: { before: 2, after: 1 } }] })).toEqual([]);
+    expect(
+      violations({ ...good, job: { ...job, pods: 2 }, records: [{ ...record, pods: { before: 2, after: 1 } }] }),
+    ).toEqual([]);
     const progress = { before, after: { step: 11, at: '2026-11-21T07:01:00.000Z' } };
     expect(violations({ ...good, records: [{ ...record, outcome: 'recovered', progress }] })).toEqual([]);
   });
@@ -104,7 +137,10 @@ describe('the invariants after an incident', () => {
   it('learns from its delete the node of a pod that came and went while the watch was cut', () => {
     const { node: _, ...unplaced } = pod('strayed', { created: 25, gone: Infinity, ready: false });
     const run = (node: string, more: Partial<RunFacts> = {}): RunFacts => {
-      const deleted = writeOfJob({ ...deletion('strayed'), deletedPods: [{ uid: 'strayed', place: 28, node, failed: false }] });
+      const deleted = writeOfJob({
+        ...deletion('strayed'),
+        deletedPods: [{ uid: 'strayed', place: 28, node, failed: false }],
+      });
       const writes = [suspend, deleted];
       return { ...good, pods: completed([...good.pods, unplaced], writes), writes, ...more };
     };

@@ -61,7 +61,12 @@ try {
     faults === undefined
       ? summarise(
           stage,
-          await runAll(stage, typed.matrix ? [...planMatrix(targetProcesses), ...planSlowPathMatrix(targetProcesses)] : planRuns(times, seeded(seed))),
+          await runAll(
+            stage,
+            typed.matrix
+              ? [...planMatrix(targetProcesses), ...planSlowPathMatrix(targetProcesses)]
+              : planRuns(times, seeded(seed)),
+          ),
         )
       : await leaveAlone(stage, faults);
   await stage.live.close();
@@ -75,13 +80,25 @@ async function setStage({ directory, kubernetes, servers, api, nodes }: TestClus
   const home = join(directory, 'api-proxy');
   mkdirSync(home);
   const to = { server: kubernetes.server, authority: kubernetes.authority };
-  const proxy = await openApiProxy({ to, port: await new Ports(directory).take(), directory: home, draw: seeded(seed + 1) });
-  const settings = faults === undefined ? { workerSettings: askingWorker, agentSettings: shortReports.agentSettings } : {};
-  const controllerSettings = faults === undefined ? { ...shortReports.controllerSettings, ...shortLease } : busyControllers;
+  const proxy = await openApiProxy({
+    to,
+    port: await new Ports(directory).take(),
+    directory: home,
+    draw: seeded(seed + 1),
+  });
+  const settings =
+    faults === undefined ? { workerSettings: askingWorker, agentSettings: shortReports.agentSettings } : {};
+  const controllerSettings =
+    faults === undefined ? { ...shortReports.controllerSettings, ...shortLease } : busyControllers;
   await createPriority(api);
   const pools = await openPools(api, [nodes.slice(-pooled)]);
   const common = await poolOf(api, 'common', nodes.slice(0, -pooled));
-  const live = await LiveKcover.start(cluster, { agents: 'processes', through: proxy, ...settings, controllerSettings });
+  const live = await LiveKcover.start(cluster, {
+    agents: 'processes',
+    through: proxy,
+    ...settings,
+    controllerSettings,
+  });
   return { live, servers, startedAlong: [servers.kwok], proxy, pools, common, absences: [] };
 }
 
@@ -119,8 +136,11 @@ async function runAll(stage: KillStage, plans: readonly KillPlan[]): Promise<Kil
 }
 
 function lineOf(number: number, { plan, job, incidents, stops, tookMs, deaths, violations }: KillResult): string {
-  const seen = ({ target, step }: Kill): string => deaths.find((death) => death.target === target && death.step === step)?.seen ?? 'not killed at';
-  const kills = plan.kills.map((kill) => `${kill.target} ${seen(kill)} ${kill.step} for ${kill.pauseMs} ms`).join(' + ');
+  const seen = ({ target, step }: Kill): string =>
+    deaths.find((death) => death.target === target && death.step === step)?.seen ?? 'not killed at';
+  const kills = plan.kills
+    .map((kill) => `${kill.target} ${seen(kill)} ${kill.step} for ${kill.pauseMs} ms`)
+    .join(' + ');
   const faultProfile = Object.entries(plan.faultProfile ?? {}).map(([fault, rate]) => `${fault} ${rate}`);
   const end = violations.length === 0 ? 'ok' : violations.map((sentence) => `\n      VIOLATION ${sentence}`).join('');
   return `${String(number).padStart(4)}  ${kills}; ${plan.scenario}; API: ${faultProfile.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;
@@ -130,7 +150,10 @@ function summarise({ proxy }: ProxiedStage, all: readonly KillResult[]): number 
   const wrong = all.filter(({ violations }) => violations.length > 0).length;
   const twice = all.filter(({ stops }) => stops > 1).length;
   const killed = Object.fromEntries(
-    targetProcesses.map((target) => [target, all.flatMap(({ plan }) => plan.kills).filter((kill) => kill.target === target).length]),
+    targetProcesses.map((target) => [
+      target,
+      all.flatMap(({ plan }) => plan.kills).filter((kill) => kill.target === target).length,
+    ]),
   );
   const took = Date.now() - began;
   print(
@@ -139,7 +162,15 @@ function summarise({ proxy }: ProxiedStage, all: readonly KillResult[]): number 
       `killed:   ${listed(killed)}`,
       `injected: ${listed(proxy.injected)}`,
     ].join('\n'),
-    { seed, runs: all.length, tookMs: took, withViolations: wrong, withMoreStops: twice, killed, injected: proxy.injected },
+    {
+      seed,
+      runs: all.length,
+      tookMs: took,
+      withViolations: wrong,
+      withMoreStops: twice,
+      killed,
+      injected: proxy.injected,
+    },
   );
   return wrong;
 }

@@ -47,19 +47,26 @@ export function planRuns(count: number, draw: () => number): KillPlan[] {
 /** Kills each process once at each step of the fast path, alone, without faults of the API. */
 export const planMatrix = (among: readonly TargetProcess[]): KillPlan[] =>
   among.flatMap((target) =>
-    steps.map((step, index) => ({ kills: [{ target, step, pauseMs: (index * 370) % 1000 }], scenario: orders[index % 2] ?? orders[0] })),
+    steps.map((step, index) => ({
+      kills: [{ target, step, pauseMs: (index * 370) % 1000 }],
+      scenario: orders[index % 2] ?? orders[0],
+    })),
   );
 
 /** Every step of the fast path once, each time with another process. */
 export const planSmoke = (): KillPlan[] => {
   const alone = planMatrix(targetProcesses);
   return steps.flatMap(
-    (step, index) => alone.find(({ kills: [kill] }) => kill?.step === step && kill.target === targetProcesses[index % targetProcesses.length]) ?? [],
+    (step, index) =>
+      alone.find(
+        ({ kills: [kill] }) => kill?.step === step && kill.target === targetProcesses[index % targetProcesses.length],
+      ) ?? [],
   );
 };
 
 /** Every step of the slow path once. The process that is killed during the final checkpoint on termination is one that does not relay its report. */
-export const planSlowPathSmoke = (among: readonly TargetProcess[]): KillPlan[] => slowPathNames.map((scenario, index) => slowPathPlan(scenario, among, index));
+export const planSlowPathSmoke = (among: readonly TargetProcess[]): KillPlan[] =>
+  slowPathNames.map((scenario, index) => slowPathPlan(scenario, among, index));
 
 /** Kills each process once at each step of the slow path, without faults of the API: several in one scenario, because these take long, and never two at the same step. */
 export const planSlowPathMatrix = (among: readonly TargetProcess[]): KillPlan[] =>
@@ -67,5 +74,9 @@ export const planSlowPathMatrix = (among: readonly TargetProcess[]): KillPlan[] 
 
 const slowPathPlan = (scenario: SlowPath, among: readonly TargetProcess[], shift: number): KillPlan => ({
   scenario,
-  kills: slowPathOf(scenario).own.map((step, index) => ({ target: among[(index + shift) % among.length] ?? 'worker', step, pauseMs: (index * 370) % 1000 })),
+  kills: slowPathOf(scenario).own.map((step, index) => ({
+    target: among[(index + shift) % among.length] ?? 'worker',
+    step,
+    pauseMs: (index * 370) % 1000,
+  })),
 });

@@ -43,7 +43,11 @@ export interface Absence {
   until?: number;
 }
 
-export function processOf({ live, servers }: KillStage, target: TargetProcess, node: Pick<SimulatedNode, 'name'>): Server {
+export function processOf(
+  { live, servers }: KillStage,
+  target: TargetProcess,
+  node: Pick<SimulatedNode, 'name'>,
+): Server {
   const { workers, controller, agents } = live.kcover;
   const found = {
     worker: workers[0],
@@ -61,7 +65,12 @@ export function processOf({ live, servers }: KillStage, target: TargetProcess, n
 const turns = new WeakMap<Server, Turn>();
 
 /** Kills the process with SIGKILL and restarts it on the same ports and data. `onDeath` is called when it has ended. */
-export function killAndStart(stage: KillStage, process: Server, pauseMs: number, onDeath: () => Promise<void> = async () => {}): Promise<void> {
+export function killAndStart(
+  stage: KillStage,
+  process: Server,
+  pauseMs: number,
+  onDeath: () => Promise<void> = async () => {},
+): Promise<void> {
   const turn = turns.get(process) ?? takeTurns();
   turns.set(process, turn);
   return turn(() => dieAndReturn(stage, process, pauseMs, onDeath));
@@ -94,7 +103,9 @@ async function dieAndReturn(
 
 /** Waits until everything is ready: a scheduler, for example, ends with its API server, and its supervisor needs a moment. */
 export async function allReady({ live, servers }: KillStage): Promise<void> {
-  await Promise.all([...Object.values(servers), ...live.kcover.workers, live.kcover.controller].map((each) => each.start()));
+  await Promise.all(
+    [...Object.values(servers), ...live.kcover.workers, live.kcover.controller].map((each) => each.start()),
+  );
 }
 
 /** Retries until it succeeds, because another scenario may just have killed a dependency. */

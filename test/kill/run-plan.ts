@@ -77,11 +77,18 @@ const settledWithinMs = 240_000;
 /** Runs the scenario with a new job, checks it, and cleans up. Never rejects. */
 export function runPlan(stage: KillStage, plan: KillPlan, turn: Turn): Promise<KillResult> {
   const { scenario } = plan;
-  if (!isSlowPath(scenario)) return run(stage, plan, (callbacks) => runFastPath({ stage, plan, turn, ...callbacks }, scenario));
-  return stage.pools.withPool((selector) => run(stage, plan, (callbacks) => runSlowPath({ stage, plan, turn, ...callbacks }, scenario, selector)));
+  if (!isSlowPath(scenario))
+    return run(stage, plan, (callbacks) => runFastPath({ stage, plan, turn, ...callbacks }, scenario));
+  return stage.pools.withPool((selector) =>
+    run(stage, plan, (callbacks) => runSlowPath({ stage, plan, turn, ...callbacks }, scenario, selector)),
+  );
 }
 
-async function run({ live }: KillStage, plan: KillPlan, act: (callbacks: Pick<KillContext, 'onCreated' | 'died'>) => Promise<Acted>): Promise<KillResult> {
+async function run(
+  { live }: KillStage,
+  plan: KillPlan,
+  act: (callbacks: Pick<KillContext, 'onCreated' | 'died'>) => Promise<Acted>,
+): Promise<KillResult> {
   const began = Date.now();
   let job: LiveJob | undefined;
   let over: Acted['over'];
@@ -89,7 +96,15 @@ async function run({ live }: KillStage, plan: KillPlan, act: (callbacks: Pick<Ki
   const resultWith = (sentences: readonly string[]): KillResult => {
     const records = job ? live.records(job) : [];
     const stops = records.reduce((sum, record) => sum + record.stops.length, 0);
-    return { plan, job: job?.name ?? 'none', incidents: records.length, stops, tookMs: Date.now() - began, deaths, violations: sentences };
+    return {
+      plan,
+      job: job?.name ?? 'none',
+      incidents: records.length,
+      stops,
+      tookMs: Date.now() - began,
+      deaths,
+      violations: sentences,
+    };
   };
   const judge = async (): Promise<string[]> => {
     const acted = await act({ onCreated: (one) => void (job = one), died: (death) => void deaths.push(death) });
@@ -122,7 +137,8 @@ function factsAtRest(live: LiveKcover, job: LiveJob, incidents: number): Promise
   return until(`facts of ${job.name} at rest`, settledWithinMs, async () => {
     const facts = await live.facts(job);
     const records = await live.settled(job, { incidents, withinMs: settledWithinMs });
-    const alive = (pods: readonly PodLife[]): string => String(pods.filter(({ gone }) => gone === undefined).map(({ uid }) => uid));
+    const alive = (pods: readonly PodLife[]): string =>
+      String(pods.filter(({ gone }) => gone === undefined).map(({ uid }) => uid));
     const isSame = records.length === facts.records.length && alive(live.recorder.podsOf(job)) === alive(facts.pods);
     return isSame ? { found: facts } : { missing: `${facts.records.length} records, and then ${records.length}` };
   });

@@ -21,7 +21,11 @@ const stepsEach = 5;
 const stepsPerCheckpoint = 60;
 
 /** Trains while all pods run, and begins every attempt from the last checkpoint. */
-export function startScriptedTrainer(live: LiveKcover, job: LiveJob, { savesAtEnd }: { readonly savesAtEnd: boolean }): ScriptedTrainer {
+export function startScriptedTrainer(
+  live: LiveKcover,
+  job: LiveJob,
+  { savesAtEnd }: { readonly savesAtEnd: boolean },
+): ScriptedTrainer {
   let [step, saved] = [0, 0];
   let [held, wanted] = [false, false];
   let attempt: string | undefined;
@@ -54,7 +58,13 @@ export function startScriptedTrainer(live: LiveKcover, job: LiveJob, { savesAtEn
   }
 
   function write(): void {
-    if (node) void writeProgressFile(node, job, { step, checkpointStep: saved, at: new Date().toISOString(), phase: 'training' }).catch(() => undefined);
+    if (node)
+      void writeProgressFile(node, job, {
+        step,
+        checkpointStep: saved,
+        at: new Date().toISOString(),
+        phase: 'training',
+      }).catch(() => undefined);
   }
 
   const timer = setInterval(turn, everyMs);

@@ -31,7 +31,9 @@ describe('a server that is kept', () => {
     await kept.start();
     const first = kept.pid;
     endsByItself(kept);
-    await until('another process', 20_000, async () => (kept.pid !== undefined && kept.pid !== first ? { found: true } : { missing: 'a new pid' }));
+    await until('another process', 20_000, async () =>
+      kept.pid !== undefined && kept.pid !== first ? { found: true } : { missing: 'a new pid' },
+    );
   });
 
   it('stays down after it was killed by its owner, until it is started', async () => {

@@ -15,7 +15,12 @@ const isRelay = ({ process }: Absence): boolean => !/^(worker|temporal)/.test(pr
  * gone cannot attribute the report. `goneAt`: when the last of them had gone, ms.
  */
 const wasCutOff = (absences: readonly Absence[], goneAt: number, terminationMs: number): boolean =>
-  absences.some((each) => isRelay(each) && each.from < goneAt + terminationMs && (each.until ?? Infinity) + leadsAfterMs > goneAt - terminationMs);
+  absences.some(
+    (each) =>
+      isRelay(each) &&
+      each.from < goneAt + terminationMs &&
+      (each.until ?? Infinity) + leadsAfterMs > goneAt - terminationMs,
+  );
 
 /** One sentence each; empty when all is well. */
 export function slowPathViolations({ live, absences }: KillStage, job: LiveJob, slowPath: SlowPath): string[] {
@@ -28,12 +33,16 @@ export function slowPathViolations({ live, absences }: KillStage, job: LiveJob, 
   const savings = has('waiting for a checkpoint') || has('final checkpoint') ? 1 : 0;
   const asked = timeline.filter(({ what }) => what === 'asked the processes').length;
   const kinds = capacity.map(({ kind }) => kind);
-  const isCutOff = has('final checkpoint') && wasCutOff(absences, Date.parse(stops[0]?.at ?? ''), (options.terminationSeconds ?? 0) * 1000);
+  const isCutOff =
+    has('final checkpoint') &&
+    wasCutOff(absences, Date.parse(stops[0]?.at ?? ''), (options.terminationSeconds ?? 0) * 1000);
   const wrong = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : []);
   return [
     // A recovery that met a new fault leaves the verification to the next one.
     ...records.flatMap(({ incident, outcome, because }, index) =>
-      outcome === 'recovered' || (outcome === 'restarted' && index < records.length - 1) ? [] : [`${incident} ended ${outcome}: ${because}`],
+      outcome === 'recovered' || (outcome === 'restarted' && index < records.length - 1)
+        ? []
+        : [`${incident} ended ${outcome}: ${because}`],
     ),
     ...wrong(approvals.length !== (has('waiting for approval') ? 1 : 0), `${approvals.length} answers`),
     ...wrong(
@@ -49,7 +58,10 @@ export function slowPathViolations({ live, absences }: KillStage, job: LiveJob, 
     ...wrong(capacity.length === 0, 'no capacity was looked up'),
     ...wrong(has('held for capacity') && !kinds.includes('hold'), `was not held for capacity: ${kinds.join(', ')}`),
     ...wrong(has('taking standby nodes') && !kinds.includes('standby'), `took no standby nodes: ${kinds.join(', ')}`),
-    ...wrong(has('giving priority') && !timeline.some(({ what }) => what === 'resized'), 'its pods were given no priority'),
+    ...wrong(
+      has('giving priority') && !timeline.some(({ what }) => what === 'resized'),
+      'its pods were given no priority',
+    ),
     ...wrong(has('shrinking') !== (pods !== undefined), `resized: ${JSON.stringify(pods)}`),
     ...wrong(pods !== undefined && pods.after !== podsAfter, `${pods?.after} pods after, not ${podsAfter}`),
     ...wrong(has('broken pod going') !== (stops[0]?.by === 'pods'), `stopped by ${stops[0]?.by}`),

@@ -30,12 +30,18 @@ interface StepContext {
   readonly kept: string | undefined;
 }
 
-export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, broken, kept }: StepContext): StepObserver {
+export function watchSlowPathSteps(
+  live: LiveKcover,
+  job: LiveJob,
+  { slowPath, broken, kept }: StepContext,
+): StepObserver {
   const { steps } = slowPathOf(slowPath);
   const phases = new Set<string>();
   const recorded = live.records(job).length;
   let before: string | undefined;
-  const brokenPods = new Set(job.first.filter(({ spec }) => spec?.nodeName === broken.name).map(({ metadata }) => metadata?.uid ?? ''));
+  const brokenPods = new Set(
+    job.first.filter(({ spec }) => spec?.nodeName === broken.name).map(({ metadata }) => metadata?.uid ?? ''),
+  );
   let incident: string | undefined;
   let [resized, urged, withoutCapacity, taken] = [false, false, false, false];
   let [over, isOver] = [false, false];
@@ -50,7 +56,8 @@ export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, b
     'capturing evidence': inPhase('capturing evidence'),
     'waiting for a checkpoint': inPhase('waiting for a checkpoint'),
     'checking capacity': inPhase('checking capacity'),
-    'broken pod going': () => live.recorder.podsOf(job).some(({ uid, ready, gone }) => brokenPods.has(uid) && (!ready || gone !== undefined)),
+    'broken pod going': () =>
+      live.recorder.podsOf(job).some(({ uid, ready, gone }) => brokenPods.has(uid) && (!ready || gone !== undefined)),
     'final checkpoint': inPhase('waiting for a checkpoint'),
     'giving priority': () => urged,
     shrinking: () => resized,
@@ -68,7 +75,8 @@ export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, b
     isOver = phases.has('recording') || phases.has('ended') || live.records(job).length > recorded;
     if (taken && !urged) urged = await isUrged(live, job);
     if (withoutCapacity && !taken) taken = await isStandbyInUse(live, incident, kept);
-    if (steps.includes('shrinking') && phases.has('waiting for a checkpoint') && !resized) resized = await isResized(live, job);
+    if (steps.includes('shrinking') && phases.has('waiting for a checkpoint') && !resized)
+      resized = await isResized(live, job);
   }
 
   async function watch(): Promise<void> {
@@ -87,7 +95,8 @@ export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, b
       const deadline = Date.now() + withinMs;
       const from = steps.slice(steps.indexOf(step));
       while (!from.some((each) => isSo[each]()) && !isOver) {
-        if (over || Date.now() > deadline) throw new Error(`${step} of ${job.name} was not seen; phases: ${[...phases].join(', ') || 'none'}`);
+        if (over || Date.now() > deadline)
+          throw new Error(`${step} of ${job.name} was not seen; phases: ${[...phases].join(', ') || 'none'}`);
         await sleep(10);
       }
     },
@@ -98,7 +107,9 @@ export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, b
 
 /** By the Event, because a recovery is held for other reasons as well. */
 const lacksCapacity = async (live: LiveKcover, job: LiveJob): Promise<boolean> =>
-  (await live.events(job)).some(({ reason, message = '' }) => reason === eventReasons.recoveryHeld && message.includes('capacity for'));
+  (await live.events(job)).some(
+    ({ reason, message = '' }) => reason === eventReasons.recoveryHeld && message.includes('capacity for'),
+  );
 
 const isResized = async ({ cluster }: LiveKcover, job: LiveJob): Promise<boolean> =>
   (await readJob(cluster.api, job)).metadata.annotations?.[annotations.podsBefore] !== undefined;
@@ -107,18 +118,29 @@ const isUrged = async ({ cluster }: LiveKcover, job: LiveJob): Promise<boolean> 
   JSON.stringify((await readJob(cluster.api, job)).spec).includes(`"${urgent}"`);
 
 /** Checks the incident, because another one may have taken the node before. */
-async function isStandbyInUse({ cluster }: LiveKcover, incident: string | undefined, kept: string | undefined): Promise<boolean> {
+async function isStandbyInUse(
+  { cluster }: LiveKcover,
+  incident: string | undefined,
+  kept: string | undefined,
+): Promise<boolean> {
   if (incident === undefined || kept === undefined) return false;
-  return (await cluster.api.core.readNode({ name: kept })).metadata?.annotations?.[annotations.standbyNodeTaken] === recoveryWithoutUid(incident);
+  return (
+    (await cluster.api.core.readNode({ name: kept })).metadata?.annotations?.[annotations.standbyNodeTaken] ===
+    recoveryWithoutUid(incident)
+  );
 }
 
 async function childOf({ temporal }: LiveKcover, job: LiveJob): Promise<string | undefined> {
-  const { raw } = await temporal.withDeadline(Date.now() + 3000, () => temporal.workflow.getHandle(jobWorkflowId(job)).describe());
+  const { raw } = await temporal.withDeadline(Date.now() + 3000, () =>
+    temporal.workflow.getHandle(jobWorkflowId(job)).describe(),
+  );
   return raw.pendingChildren?.[0]?.workflowId ?? undefined;
 }
 
 async function phaseOf({ temporal }: LiveKcover, incident: string): Promise<string | undefined> {
   const phase = { name: 'KcoverPhase', type: searchAttributes.KcoverPhase } as const;
-  const { typedSearchAttributes } = await temporal.withDeadline(Date.now() + 3000, () => temporal.workflow.getHandle(incident).describe());
+  const { typedSearchAttributes } = await temporal.withDeadline(Date.now() + 3000, () =>
+    temporal.workflow.getHandle(incident).describe(),
+  );
   return typedSearchAttributes.get(phase);
 }

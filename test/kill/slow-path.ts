@@ -17,23 +17,36 @@ import { clearPool, makeStandby } from './standby.ts';
 import { type Acted, type Kill, type KillContext } from './run-plan.ts';
 
 /** It has its own nodes, so it needs no turn; its kills affect the other scenarios. */
-export async function runSlowPath({ stage, plan, onCreated, died }: KillContext, slowPath: SlowPath, nodeSelector: Selector): Promise<Acted> {
+export async function runSlowPath(
+  { stage, plan, onCreated, died }: KillContext,
+  slowPath: SlowPath,
+  nodeSelector: Selector,
+): Promise<Acted> {
   const { live } = stage;
   const { steps, workers, options, podsAfter } = slowPathOf(slowPath);
-  const kept = await surely('a pool', () => clearPool(live.cluster.api, nodeSelector, { keepsOne: steps.includes('taking standby nodes') }));
+  const kept = await surely('a pool', () =>
+    clearPool(live.cluster.api, nodeSelector, { keepsOne: steps.includes('taking standby nodes') }),
+  );
   const created = await newJob(live, { ...options, workers, nodeSelector });
   onCreated(created);
   const trainer = startScriptedTrainer(live, created, { savesAtEnd: steps.includes('final checkpoint') });
   try {
     // The choice of the checkpoint needs the interval between the last ones.
-    await surely(`pace of ${created.name}`, () => awaitProgress(live.cluster.api, created, ({ pace }) => pace?.stepsPerCheckpoint !== undefined));
+    await surely(`pace of ${created.name}`, () =>
+      awaitProgress(live.cluster.api, created, ({ pace }) => pace?.stepsPerCheckpoint !== undefined),
+    );
     await surely('all servers', () => allReady(stage));
     const job = await live.standing(created);
     onCreated(job);
     const acted = await degradeAndKill({ stage, job, trainer, kept, kills: plan.kills, died }, slowPath, () =>
       stage.proxy?.setFaultProfile(plan.faultProfile ?? {}),
     );
-    return { ...acted, job: { ...job, pods: podsAfter }, wrongEnd: () => slowPathViolations(stage, job, slowPath), over: trainer.stop };
+    return {
+      ...acted,
+      job: { ...job, pods: podsAfter },
+      wrongEnd: () => slowPathViolations(stage, job, slowPath),
+      over: trainer.stop,
+    };
   } catch (error) {
     trainer.stop();
     throw error;
@@ -68,14 +81,19 @@ async function degradeAndKill(
     await observer.reached(step);
     const here = kills.filter((kill) => kill.step === step);
     // The agent of rank 0 reports the checkpoint, and the progress for the verification.
-    const reportsProgress = step === 'asking the processes' || step === 'waiting for a checkpoint' || step === 'final checkpoint' || step === 'verifying';
+    const reportsProgress =
+      step === 'asking the processes' ||
+      step === 'waiting for a checkpoint' ||
+      step === 'final checkpoint' ||
+      step === 'verifying';
     const dying = here.map(({ target, pauseMs }) =>
       killAndStart(stage, processOf(stage, target, (reportsProgress && trainer.node) || node), pauseMs, async () =>
         died({ target, step, seen: observer.isPast(step) ? 'after' : 'at' }),
       ),
     );
     if (step === 'waiting for a checkpoint') trainer.save();
-    if (step === 'held for capacity' && kept !== undefined) await surely(`${kept} is a standby node`, () => makeStandby(live.cluster.api, kept));
+    if (step === 'held for capacity' && kept !== undefined)
+      await surely(`${kept} is a standby node`, () => makeStandby(live.cluster.api, kept));
     await Promise.all(dying);
     if (step === 'waiting for approval' && answer === 'person') await approve(live, observer);
   };
@@ -101,7 +119,9 @@ async function crash({ cluster }: LiveKcover, { name, first }: LiveJob, trainer:
 async function approve({ temporal }: LiveKcover, observer: StepObserver): Promise<void> {
   for (let tries = 0; tries < 20 && observer.incident !== undefined; tries++) {
     const handle = temporal.workflow.getHandle(observer.incident);
-    const asked = temporal.withDeadline(Date.now() + 5000, () => handle.executeUpdate(updates.approve, { args: [{ by: 'ada', reason: 'let it go on' }] }));
+    const asked = temporal.withDeadline(Date.now() + 5000, () =>
+      handle.executeUpdate(updates.approve, { args: [{ by: 'ada', reason: 'let it go on' }] }),
+    );
     const done = await asked.then(
       () => true,
       // Answered before, or the question is closed.

@@ -46,7 +46,15 @@ export const slowPaths = {
     answer: 'nobody',
   },
   'on a standby node': {
-    steps: ['waiting for approval', 'capturing evidence', 'checking capacity', 'held for capacity', 'taking standby nodes', 'giving priority', 'verifying'],
+    steps: [
+      'waiting for approval',
+      'capturing evidence',
+      'checking capacity',
+      'held for capacity',
+      'taking standby nodes',
+      'giving priority',
+      'verifying',
+    ],
     own: ['held for capacity', 'taking standby nodes', 'giving priority'],
     workers: 1,
     options: { annotations: { [overrideAnnotations.checkpoint]: 'none', [overrideAnnotations.capacity]: 'standby' } },
@@ -62,11 +70,22 @@ export const slowPaths = {
     answer: 'person',
   },
   'with fewer pods': {
-    steps: ['waiting for approval', 'capturing evidence', 'checking capacity', 'final checkpoint', 'shrinking', 'verifying'],
+    steps: [
+      'waiting for approval',
+      'capturing evidence',
+      'checking capacity',
+      'final checkpoint',
+      'shrinking',
+      'verifying',
+    ],
     own: ['capturing evidence', 'final checkpoint', 'shrinking'],
     workers: 2,
     options: {
-      annotations: { [overrideAnnotations.checkpoint]: 'on-termination', [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' },
+      annotations: {
+        [overrideAnnotations.checkpoint]: 'on-termination',
+        [overrideAnnotations.capacity]: 'shrink',
+        [overrideAnnotations.minReplicas]: '2',
+      },
       // Long enough to save, and usually also for a killed controller to come back.
       terminationSeconds: 8,
     },
@@ -74,7 +93,14 @@ export const slowPaths = {
     answer: 'nobody',
   },
   'with the broken pod alone': {
-    steps: ['waiting for approval', 'capturing evidence', 'waiting for a checkpoint', 'checking capacity', 'broken pod going', 'verifying'],
+    steps: [
+      'waiting for approval',
+      'capturing evidence',
+      'waiting for a checkpoint',
+      'checking capacity',
+      'broken pod going',
+      'verifying',
+    ],
     own: ['broken pod going'],
     workers: 1,
     options: { annotations: { [overrideAnnotations.level]: 'pod' }, terminationSeconds: 1 },

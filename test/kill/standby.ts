@@ -8,7 +8,11 @@ const busy: V1Taint = { key: 'testbed.kcover.io/busy', effect: 'NoSchedule' };
 const standbyTaint: V1Taint = { key: 'kcover.io/spare', effect: 'NoSchedule' };
 
 /** Removes the marks of earlier scenarios, reserves one node when requested, and returns its name. Safe to repeat. */
-export async function clearPool(api: Api, selector: Selector, { keepsOne }: { readonly keepsOne: boolean }): Promise<string | undefined> {
+export async function clearPool(
+  api: Api,
+  selector: Selector,
+  { keepsOne }: { readonly keepsOne: boolean },
+): Promise<string | undefined> {
   const labelSelector = Object.entries(selector)
     .map((pair) => pair.join('='))
     .join();
@@ -28,8 +32,15 @@ export async function clearPool(api: Api, selector: Selector, { keepsOne }: { re
 export const makeStandby = (api: Api, name: string): Promise<void> =>
   editTaints(api, name, (taints) => taints.map((taint) => (taint.key === busy.key ? standbyTaint : taint)));
 
-async function editTaints({ core }: Api, name: string, change: (taints: readonly V1Taint[]) => V1Taint[]): Promise<void> {
+async function editTaints(
+  { core }: Api,
+  name: string,
+  change: (taints: readonly V1Taint[]) => V1Taint[],
+): Promise<void> {
   const { metadata, spec } = await core.readNode({ name });
-  const body = { metadata: { resourceVersion: metadata?.resourceVersion }, spec: { taints: change(spec?.taints ?? []) } };
+  const body = {
+    metadata: { resourceVersion: metadata?.resourceVersion },
+    spec: { taints: change(spec?.taints ?? []) },
+  };
   await core.patchNode({ name, body }, merge);
 }

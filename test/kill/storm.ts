@@ -49,6 +49,8 @@ export async function injectApiFaults(
   return [
     ...live.records(job).map(({ incident, because }) => `there was an incident: ${incident}: ${because}`),
     ...(uids(await podsOf(live.cluster.api, job)) === uids(job.first) ? [] : ['its pods are not those that it had']),
-    ...writes.filter(({ namespace }) => namespace === job.namespace).map(({ verb, resource, name }) => `kcover wrote: ${verb} ${resource} ${name}`),
+    ...writes
+      .filter(({ namespace }) => namespace === job.namespace)
+      .map(({ verb, resource, name }) => `kcover wrote: ${verb} ${resource} ${name}`),
   ];
 }

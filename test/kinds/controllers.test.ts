@@ -51,7 +51,10 @@ describe.each(kinds)('%s', (kind) => {
       await rig.gone(ref);
       await aWhile();
       expect(await podsOf(rig.api, job)).toEqual([]);
-      expect(await rig.seen(ref)).toMatchObject({ suspension: { by: 'kcover', incident, attempt: 1 }, podsExpected: 3 });
+      expect(await rig.seen(ref)).toMatchObject({
+        suspension: { by: 'kcover', incident, attempt: 1 },
+        podsExpected: 3,
+      });
       expect(await resumeJob(rig.kube, ref, incident)).toBe(true);
       running = await awaitRunning(rig.api, job, { withinMs: 120_000, except: known });
       await aWhile();
@@ -69,10 +72,17 @@ describe.each(kinds)('%s', (kind) => {
     await rig.gone(before.ref);
     const { job, ref, first } = await started(kind, before.ref.name);
     const { resourceVersion } = await rig.seen(ref);
-    await expect(suspendJob(rig.kube, { job: before.ref, incident, attempt: 1, resourceVersion })).rejects.toMatchObject({ code: 'kube.invalid' });
+    await expect(
+      suspendJob(rig.kube, { job: before.ref, incident, attempt: 1, resourceVersion }),
+    ).rejects.toMatchObject({ code: 'kube.invalid' });
     expect(await resumeJob(rig.kube, before.ref, incident)).toBe(false);
     const [pod] = first;
-    expect(await deletePod(rig.kube, ref.namespace, { name: pod?.metadata?.name ?? '', uid: before.first[0]?.metadata?.uid ?? '' })).toBe('gone');
+    expect(
+      await deletePod(rig.kube, ref.namespace, {
+        name: pod?.metadata?.name ?? '',
+        uid: before.first[0]?.metadata?.uid ?? '',
+      }),
+    ).toBe('gone');
     await aWhile();
     expect(uidsOf(await podsOf(rig.api, job))).toEqual(uidsOf(first));
     expect((await rig.seen(ref)).suspension).toBeUndefined();

@@ -13,7 +13,8 @@ const deleteThe = (role: string, { ref, first }: StartedJob) => {
   const { name = '', uid = '' } = podOf(first, ref, role).metadata ?? {};
   return deletePod(rig.kube, ref.namespace, { name, uid });
 };
-const allNew = ({ job, first }: StartedJob) => awaitRunning(rig.api, job, { withinMs: 120_000, except: new Set(uidsOf(first)) });
+const allNew = ({ job, first }: StartedJob) =>
+  awaitRunning(rig.api, job, { withinMs: 120_000, except: new Set(uidsOf(first)) });
 
 describe('a LeaderWorkerSet', () => {
   it.each(['leader', 'worker'])('has its whole group recreated when its %s is deleted', async (role) => {

@@ -19,7 +19,9 @@ const pathsIn = (object: object, above = ''): string[] =>
 
 describe('admission policies', () => {
   it('hold every right to patch or delete, but for the Lease, which its name holds', () => {
-    const acting = table.filter(({ verbs, names }) => verbs.some((verb) => verb === 'patch' || verb.startsWith('delete')) && names === undefined);
+    const acting = table.filter(
+      ({ verbs, names }) => verbs.some((verb) => verb === 'patch' || verb.startsWith('delete')) && names === undefined,
+    );
     expect(acting.filter(({ changes, deletes }) => !changes && !deletes)).toEqual([]);
     const held = policies.flatMap((object) =>
       object.kind === 'ValidatingAdmissionPolicy' && object.spec && 'matchConstraints' in object.spec
@@ -30,14 +32,17 @@ describe('admission policies', () => {
   });
 
   it('let every annotation and label be written that kcover knows as its own', () => {
-    expect(new Set(table.flatMap(({ changes }) => changes?.annotations ?? []))).toEqual(new Set(Object.values(annotations)));
-    expect(new Set(table.flatMap(({ changes }) => [...(changes?.labels ?? []), ...(changes?.removedLabels ?? [])]))).toEqual(
-      new Set([leaderLabel.key, labels.needRecovery]),
+    expect(new Set(table.flatMap(({ changes }) => changes?.annotations ?? []))).toEqual(
+      new Set(Object.values(annotations)),
     );
+    expect(
+      new Set(table.flatMap(({ changes }) => [...(changes?.labels ?? []), ...(changes?.removedLabels ?? [])])),
+    ).toEqual(new Set([leaderLabel.key, labels.needRecovery]));
   });
 
   it('are each bound', () => {
-    const names = (kind: string) => policies.filter((object) => object.kind === kind).map(({ metadata }) => metadata?.name);
+    const names = (kind: string) =>
+      policies.filter((object) => object.kind === kind).map(({ metadata }) => metadata?.name);
     expect(names('ValidatingAdmissionPolicyBinding')).toEqual(names('ValidatingAdmissionPolicy'));
     expect(names('ValidatingAdmissionPolicy')).toHaveLength(6);
   });
@@ -45,9 +50,18 @@ describe('admission policies', () => {
   it.each(kinds)('let the worker write what stops and resizes a %s', (kind) => {
     const entry = jobKinds[kind];
     const { spec } = manifestOf(kind, { name: 'x' });
-    const gang: KubernetesObject & { spec: object } = { kind, spec: { ...spec, runPolicy: { schedulingPolicy: { minAvailable: 3 } } } };
-    const patches = [entry.suspend?.(true) ?? {}, entry.suspend?.(false) ?? {}, entry.resizing?.patch(gang, { pods: 2, priorityClass: 'high' }) ?? {}];
-    const writes = patches.flatMap((patch) => pathsIn(patch)).map((path) => path.replace(/ReplicaSpecs\.\w+/, 'ReplicaSpecs.*'));
+    const gang: KubernetesObject & { spec: object } = {
+      kind,
+      spec: { ...spec, runPolicy: { schedulingPolicy: { minAvailable: 3 } } },
+    };
+    const patches = [
+      entry.suspend?.(true) ?? {},
+      entry.suspend?.(false) ?? {},
+      entry.resizing?.patch(gang, { pods: 2, priorityClass: 'high' }) ?? {},
+    ];
+    const writes = patches
+      .flatMap((patch) => pathsIn(patch))
+      .map((path) => path.replace(/ReplicaSpecs\.\w+/, 'ReplicaSpecs.*'));
     expect(writes.length > 1).toBe(entry.suspend !== undefined);
     expect(writes.filter((path) => !entry.writes.includes(path))).toEqual([]);
   });

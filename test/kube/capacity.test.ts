@@ -8,7 +8,11 @@ import { requestsOf } from '../../kube/pods/requests.ts';
 import { standbyEdit } from '../../kube/nodes/standby.ts';
 import { kubeflowJob } from '../../testbed/job-manifests.ts';
 
-const container = (requests: Record<string, string>, more: Partial<V1Container> = {}): V1Container => ({ name: 'c', resources: { requests }, ...more });
+const container = (requests: Record<string, string>, more: Partial<V1Container> = {}): V1Container => ({
+  name: 'c',
+  resources: { requests },
+  ...more,
+});
 const spec = (more: Partial<V1PodSpec>): V1PodSpec => ({ containers: [], ...more });
 
 describe('what a pod asks for', () => {
@@ -30,13 +34,28 @@ describe('what a pod asks for', () => {
     ],
     [
       'is that of sidecars too',
-      spec({ containers: [container({ cpu: '1' })], initContainers: [container({ cpu: '2' }, { restartPolicy: 'Always' }), container({ cpu: '2' })] }),
+      spec({
+        containers: [container({ cpu: '1' })],
+        initContainers: [container({ cpu: '2' }, { restartPolicy: 'Always' }), container({ cpu: '2' })],
+      }),
       { cpu: 4000 },
     ],
-    ['is what is said for the whole pod', spec({ containers: [container({ cpu: '1' })], resources: { requests: { cpu: '3' } } }), { cpu: 3000 }],
-    ['is what its runtime needs beside', spec({ containers: [container({ memory: '1Mi' })], overhead: { memory: '1k' } }), { memory: 2 ** 20 + 1000 }],
+    [
+      'is what is said for the whole pod',
+      spec({ containers: [container({ cpu: '1' })], resources: { requests: { cpu: '3' } } }),
+      { cpu: 3000 },
+    ],
+    [
+      'is what its runtime needs beside',
+      spec({ containers: [container({ memory: '1Mi' })], overhead: { memory: '1k' } }),
+      { memory: 2 ** 20 + 1000 },
+    ],
     ['is rounded up to thousandths of a core', spec({ containers: [container({ cpu: '100u' })] }), { cpu: 1 }],
-    ['may be written with an exponent', spec({ containers: [container({ memory: '1e3', cpu: '1E2' })] }), { memory: 1000, cpu: 100_000 }],
+    [
+      'may be written with an exponent',
+      spec({ containers: [container({ memory: '1e3', cpu: '1E2' })] }),
+      { memory: 1000, cpu: 100_000 },
+    ],
     ['is nothing where it is no quantity', spec({ containers: [container({ cpu: 'much' })] }), { cpu: 0 }],
     ['is a place among the pods', spec({}), {}],
   ])('%s', (_, given, expected) => {
@@ -47,8 +66,14 @@ describe('what a pod asks for', () => {
 describe('what the next attempt needs', () => {
   const job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'u' };
   const shapes = (more: Partial<V1PodSpec> = {}) => {
-    const object = kubeflowJob('PyTorchJob', { name: 'llm', roles: { Master: 1, Worker: 3 }, podLabels: { team: 'a' } });
-    const { pytorchReplicaSpecs } = object.spec as { pytorchReplicaSpecs: Record<string, { template: { spec: V1PodSpec } }> };
+    const object = kubeflowJob('PyTorchJob', {
+      name: 'llm',
+      roles: { Master: 1, Worker: 3 },
+      podLabels: { team: 'a' },
+    });
+    const { pytorchReplicaSpecs } = object.spec as {
+      pytorchReplicaSpecs: Record<string, { template: { spec: V1PodSpec } }>;
+    };
     for (const { template } of Object.values(pytorchReplicaSpecs)) Object.assign(template.spec, more);
     return shapesOf(job, object as unknown as KubernetesObject);
   };
@@ -83,12 +108,19 @@ describe('what the next attempt needs', () => {
 
   it('goes to the node that affinity names', () => {
     const matchFields = [{ key: 'metadata.name', operator: 'In', values: ['gpu-0'] }];
-    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } };
+    const affinity = {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } },
+    };
     const [master, worker] = shapes({ affinity });
     expect(master?.nodes).toEqual([matchFields]);
-    const given = ['gpu-0', 'gpu-1'].map((name) => nodeCapacity({ metadata: { name }, status: { allocatable: { 'nvidia.com/gpu': '32', pods: '9' } } }));
+    const given = ['gpu-0', 'gpu-1'].map((name) =>
+      nodeCapacity({ metadata: { name }, status: { allocatable: { 'nvidia.com/gpu': '32', pods: '9' } } }),
+    );
     const ready = given.map((one) => ({ ...one, ready: true }));
-    expect(placePods(ready, worker ? [{ ...worker, count: 5 }] : [], 'standby')).toMatchObject({ fit: 4, because: '1 node: labels do not match' });
+    expect(placePods(ready, worker ? [{ ...worker, count: 5 }] : [], 'standby')).toMatchObject({
+      fit: 4,
+      because: '1 node: labels do not match',
+    });
   });
 
   it.each<[JobRef['kind'], object, readonly object[]]>([
@@ -96,11 +128,26 @@ describe('what the next attempt needs', () => {
       'PyTorchJob',
       { pytorchReplicaSpecs: { Master: { template: {} }, Worker: { template: {} } } },
       [
-        { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': 'master', 'training.kubeflow.org/job-role': 'master' },
+        {
+          'training.kubeflow.org/job-name': 'llm',
+          'training.kubeflow.org/replica-type': 'master',
+          'training.kubeflow.org/job-role': 'master',
+        },
         { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': 'worker' },
       ],
     ],
-    ['Job', { template: {} }, [{ 'job-name': 'llm', 'batch.kubernetes.io/job-name': 'llm', 'controller-uid': 'u', 'batch.kubernetes.io/controller-uid': 'u' }]],
+    [
+      'Job',
+      { template: {} },
+      [
+        {
+          'job-name': 'llm',
+          'batch.kubernetes.io/job-name': 'llm',
+          'controller-uid': 'u',
+          'batch.kubernetes.io/controller-uid': 'u',
+        },
+      ],
+    ],
     [
       'JobSet',
       { replicatedJobs: [{ name: 'node', template: {} }] },
@@ -109,13 +156,20 @@ describe('what the next attempt needs', () => {
     ['TrainJob', {}, [{ 'jobset.sigs.k8s.io/jobset-name': 'llm', 'jobset.sigs.k8s.io/replicatedjob-name': 'node' }]],
   ])('has the labels that the controller of a %s adds', (kind, given, expected) => {
     const object = { metadata: { name: 'llm', namespace: 'train', uid: 'u' }, spec: given };
-    expect(shapesOf({ ...job, kind }, object).map(({ labels }) => labels)).toEqual(expected.map((labels) => expect.objectContaining(labels)));
+    expect(shapesOf({ ...job, kind }, object).map(({ labels }) => labels)).toEqual(
+      expected.map((labels) => expect.objectContaining(labels)),
+    );
   });
 
   it('keeps apart by the labels that the operator adds, on single nodes only', () => {
     const labelSelector = { matchLabels: { 'training.kubeflow.org/job-name': 'llm' } };
-    const terms = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({ topologyKey, labelSelector }));
-    const [master] = shapes({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } } });
+    const terms = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+      topologyKey,
+      labelSelector,
+    }));
+    const [master] = shapes({
+      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
+    });
     expect(master?.labels).toMatchObject({ team: 'a', 'training.kubeflow.org/job-name': 'llm' });
     expect(master?.apart).toEqual([[{ key: 'training.kubeflow.org/job-name', operator: 'In', values: ['llm'] }]]);
   });
@@ -136,7 +190,14 @@ describe('what the next attempt needs', () => {
   it('is given in accelerators too', () => {
     const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
     const gpus = (each: number) =>
-      jobKinds.MPIJob.view(kubeflowJob('MPIJob', { name: 'llm', gpus: each, roles: { Launcher: 1, Worker: 3 } }) as unknown as KubernetesObject, taint).gpus;
+      jobKinds.MPIJob.view(
+        kubeflowJob('MPIJob', {
+          name: 'llm',
+          gpus: each,
+          roles: { Launcher: 1, Worker: 3 },
+        }) as unknown as KubernetesObject,
+        taint,
+      ).gpus;
     expect([gpus(8), gpus(0)]).toEqual([24, undefined]);
   });
 });
@@ -160,13 +221,21 @@ describe('a node', () => {
   } as const;
 
   it('has what its kubelet can give', () => {
-    expect(nodeCapacity(node())).toMatchObject({ name: 'gpu-0', ready: true, unschedulable: false, allocatable: { cpu: 191_500, 'nvidia.com/gpu': 8 } });
+    expect(nodeCapacity(node())).toMatchObject({
+      name: 'gpu-0',
+      ready: true,
+      unschedulable: false,
+      allocatable: { cpu: 191_500, 'nvidia.com/gpu': 8 },
+    });
   });
 
   it('on standby loses that taint, and no other, and its annotation names the recovery without the UID of the job', () => {
     expect(standbyEdit(node(), request)).toEqual({
       taken: true,
-      change: { taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule' }], annotations: { 'kcover.io/spare-taken': 'train/llm/2026-11-21T07:09:03.117Z' } },
+      change: {
+        taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule' }],
+        annotations: { 'kcover.io/spare-taken': 'train/llm/2026-11-21T07:09:03.117Z' },
+      },
     });
   });
 
@@ -177,7 +246,11 @@ describe('a node', () => {
     ['that stands by no longer is not taken', { spec: {} }, false],
     ['that is cordoned is not taken', { spec: { ...node().spec, unschedulable: true } }, false],
     ['that is not ready is not taken', { status: {} }, false],
-    ['that is quarantined is not taken', { spec: { taints: [...(node().spec?.taints ?? []), { key: 'kcover.io/quarantine', effect: 'NoSchedule' }] } }, false],
+    [
+      'that is quarantined is not taken',
+      { spec: { taints: [...(node().spec?.taints ?? []), { key: 'kcover.io/quarantine', effect: 'NoSchedule' }] } },
+      false,
+    ],
   ])('%s', (_, more, expected) => {
     expect(standbyEdit(node(more), request)).toEqual({ taken: expected });
   });
@@ -186,7 +259,13 @@ describe('a node', () => {
 describe('pods that free capacity', () => {
   const job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' };
   const pod = (namespace: string, uid = 'pod') => ({
-    metadata: { namespace, uid, ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: 'llm', uid: 'job', controller: true }] },
+    metadata: {
+      namespace,
+      uid,
+      ownerReferences: [
+        { apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: 'llm', uid: 'job', controller: true },
+      ],
+    },
   });
 
   it.each([

@@ -17,7 +17,8 @@ const owner = (apiVersion: string, kind: string, more: Partial<V1OwnerReference>
 
 describe.each(kinds)('a pod that says that a %s controls it', (kind) => {
   const { apiVersion, objectKind } = jobKinds[kind];
-  const controlled = (more: Partial<V1OwnerReference>) => controllingJob('tenant', [owner(apiVersion, objectKind, more)]);
+  const controlled = (more: Partial<V1OwnerReference>) =>
+    controllingJob('tenant', [owner(apiVersion, objectKind, more)]);
 
   it('belongs to that job of its own namespace', () => {
     expect(controlled({})).toEqual({ kind, namespace: 'tenant', name: 'llm', uid: '0b1c' });
@@ -37,7 +38,8 @@ describe.each([
   ['Job', 'JobSet', 'jobset.x-k8s.io/v1alpha2'],
   ['JobSet', 'TrainJob', 'trainer.kubeflow.org/v1alpha1'],
 ] as const)('a %s that names a %s as its owner', (child, kind, apiVersion) => {
-  const ownerJob = (more: Partial<V1OwnerReference>) => ownerJobOf(child, { namespace: 'tenant', ownerReferences: [owner(apiVersion, kind, more)] });
+  const ownerJob = (more: Partial<V1OwnerReference>) =>
+    ownerJobOf(child, { namespace: 'tenant', ownerReferences: [owner(apiVersion, kind, more)] });
 
   it('was made by that one', () => {
     expect(ownerJob({})).toEqual({ kind, namespace: 'tenant', name: 'llm', uid: '0b1c' });
@@ -64,7 +66,11 @@ it('a pod that claims the UID of a job of another namespace takes no place of it
 describe('a pod with ranks', () => {
   const labels = {
     batch: { 'batch.kubernetes.io/job-name': 'llm', 'batch.kubernetes.io/job-completion-index': '0' },
-    kubeflow: { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': 'worker', 'training.kubeflow.org/replica-index': '0' },
+    kubeflow: {
+      'training.kubeflow.org/job-name': 'llm',
+      'training.kubeflow.org/replica-type': 'worker',
+      'training.kubeflow.org/replica-index': '0',
+    },
     set: {
       'leaderworkerset.sigs.k8s.io/name': 'llm',
       'leaderworkerset.sigs.k8s.io/group-index': '0',
@@ -72,7 +78,13 @@ describe('a pod with ranks', () => {
     },
   };
   const pod = (worn: Readonly<Record<string, string>>, more: Partial<V1OwnerReference> = {}): V1Pod => ({
-    metadata: { namespace: 'tenant', name: 'p', uid: 'p', labels: { ...worn }, ownerReferences: [owner('example.com/v1', 'Foo', more)] },
+    metadata: {
+      namespace: 'tenant',
+      name: 'p',
+      uid: 'p',
+      labels: { ...worn },
+      ownerReferences: [owner('example.com/v1', 'Foo', more)],
+    },
     spec: { nodeName: 'gpu-1', containers: [] },
   });
 
@@ -80,12 +92,19 @@ describe('a pod with ranks', () => {
     const [first = ''] = Object.keys(worn);
 
     it('belongs to the workload that they name', () => {
-      expect(memberOf(pod(worn))?.workload).toEqual({ namespace: 'tenant', name: kind === 'set' ? 'llm-0' : 'llm', uid: '0b1c' });
+      expect(memberOf(pod(worn))?.workload).toEqual({
+        namespace: 'tenant',
+        name: kind === 'set' ? 'llm-0' : 'llm',
+        uid: '0b1c',
+      });
     });
 
-    it.each(forgedNames.filter(([, text]) => text !== '' && text !== 'a-'))('belongs to none where the name is %s', (_, name) => {
-      expect(memberOf(pod({ ...worn, [first]: name }))).toBeUndefined();
-    });
+    it.each(forgedNames.filter(([, text]) => text !== '' && text !== 'a-'))(
+      'belongs to none where the name is %s',
+      (_, name) => {
+        expect(memberOf(pod({ ...worn, [first]: name }))).toBeUndefined();
+      },
+    );
 
     it.each(forgedNames)('belongs to none where the name of its owner is %s, whatever kind that is', (_, name) => {
       expect(memberOf(pod(worn, { name }))).toBeUndefined();
@@ -99,7 +118,14 @@ describe('a pod with ranks', () => {
 
   it.each(forgedNames)('has no job that its trainer could report for where the name of the owner is %s', (_, name) => {
     const { metadata, spec } = pod(labels.batch);
-    expect(trainingPodOf({ metadata: { ...metadata, ownerReferences: [owner('batch/v1', 'Job')] }, ...(spec && { spec }) })).toBeDefined();
-    expect(trainingPodOf({ metadata: { ...metadata, ownerReferences: [owner('batch/v1', 'Job', { name })] }, ...(spec && { spec }) })).toBeUndefined();
+    expect(
+      trainingPodOf({ metadata: { ...metadata, ownerReferences: [owner('batch/v1', 'Job')] }, ...(spec && { spec }) }),
+    ).toBeDefined();
+    expect(
+      trainingPodOf({
+        metadata: { ...metadata, ownerReferences: [owner('batch/v1', 'Job', { name })] },
+        ...(spec && { spec }),
+      }),
+    ).toBeUndefined();
   });
 });

@@ -22,7 +22,13 @@ interface Owner {
   readonly uid?: string;
 }
 const podOf = (owner: Owner, labels: Readonly<Record<string, string>>, more: V1Pod = {}): V1Pod => ({
-  metadata: { name: 'p', namespace: 'default', uid: 'p', labels: { ...labels }, ownerReferences: [{ uid: 'o', ...owner, controller: true }] },
+  metadata: {
+    name: 'p',
+    namespace: 'default',
+    uid: 'p',
+    labels: { ...labels },
+    ownerReferences: [{ uid: 'o', ...owner, controller: true }],
+  },
   ...more,
 });
 
@@ -34,12 +40,21 @@ describe('a LeaderWorkerSet', () => {
   const set = (called: string): Owner => ({ apiVersion: 'apps/v1', kind: 'StatefulSet', name: called });
 
   it('has the pods of its one group, also while it is scaled to none', () => {
-    expect(view({ workers: 3 })).toMatchObject({ podsExpected: 4, gpus: 32, canStopBy: ['suspend'], restartPolicy: 'Always' });
+    expect(view({ workers: 3 })).toMatchObject({
+      podsExpected: 4,
+      gpus: 32,
+      canStopBy: ['suspend'],
+      restartPolicy: 'Always',
+    });
     expect(view({ workers: 3, suspend: true })).toMatchObject({ podsExpected: 4, suspension: { by: 'owner' } });
   });
 
   it('with several groups is refused: those that are well would be stopped with the one that is not', () => {
-    expect(view({ groups: 3 })).toMatchObject({ podsExpected: 9, canStopBy: [], failsWhenDeleted: { because: expect.stringContaining('3 groups') } });
+    expect(view({ groups: 3 })).toMatchObject({
+      podsExpected: 9,
+      canStopBy: [],
+      failsWhenDeleted: { because: expect.stringContaining('3 groups') },
+    });
   });
 
   it.each<[string, V1Pod]>([
@@ -84,28 +99,42 @@ describe('an MPIJob of the mpi-operator', () => {
     expect(belongsTo(job, podOf(launcher, labels))).toBe(true);
     expect(belongsTo(job, podOf({ ...launcher, name: 'other-launcher' }, labels))).toBe(false);
     expect(ownerJobOf('Job', { namespace: 'default', ownerReferences: [{ ...owner, controller: true }] })).toEqual(job);
-    expect(ownerJobOf('Job', { ownerReferences: [{ ...owner, apiVersion: 'kubeflow.org/v1', controller: true }] })).toBeUndefined();
+    expect(
+      ownerJobOf('Job', { ownerReferences: [{ ...owner, apiVersion: 'kubeflow.org/v1', controller: true }] }),
+    ).toBeUndefined();
   });
 
   it('counts its launcher and its workers, and succeeds with its launcher', () => {
-    expect(view({ workers: 4 })).toMatchObject({ podsExpected: 5, gpus: 32, succeedsWith: { role: 'launcher' }, canStopBy: ['suspend'] });
+    expect(view({ workers: 4 })).toMatchObject({
+      podsExpected: 5,
+      gpus: 32,
+      succeedsWith: { role: 'launcher' },
+      canStopBy: ['suspend'],
+    });
   });
 
   it('whose launcher may not fail once is reported as unsafe: it may exit before it is deleted', () => {
-    expect(view({ backoffLimit: 0 }).unsafeSuspend).toMatchObject({ remedy: 'set runPolicy.backoffLimit to 2 or more' });
+    expect(view({ backoffLimit: 0 }).unsafeSuspend).toMatchObject({
+      remedy: 'set runPolicy.backoffLimit to 2 or more',
+    });
     expect(view({ backoffLimit: 2 }).unsafeSuspend).toBeUndefined();
     expect(view().unsafeSuspend).toBeUndefined();
   });
 
   it('that keeps its failed workers is refused: the new ones would find their places taken', () => {
-    expect(view({ spec: { runPolicy: { cleanPodPolicy: 'Running' } } }).incomplete).toMatchObject({ remedy: expect.stringContaining('None or All') });
+    expect(view({ spec: { runPolicy: { cleanPodPolicy: 'Running' } } }).incomplete).toMatchObject({
+      remedy: expect.stringContaining('None or All'),
+    });
     expect(view().incomplete).toBeUndefined();
   });
 });
 
 describe('a Job of Volcano', () => {
   const view = (spec: object = {}, status?: object, options: object = {}) =>
-    jobKinds.VolcanoJob.view(withUid(volcanoJob({ name: 'llm', ...options, spec: { ...volcanoJob({ name: 'llm' }).spec, ...spec } }), status), taint);
+    jobKinds.VolcanoJob.view(
+      withUid(volcanoJob({ name: 'llm', ...options, spec: { ...volcanoJob({ name: 'llm' }).spec, ...spec } }), status),
+      taint,
+    );
   const policy = (action: string, more: object = { event: 'PodEvicted' }) => ({ policies: [{ ...more, action }] });
 
   it('is stopped by deleting its pods, which its controller recreates', () => {
@@ -118,7 +147,10 @@ describe('a Job of Volcano', () => {
     ['for every event', policy('CompleteJob', { events: ['*'] })],
     ['for a gang that is no longer whole', policy('AbortJob', { event: 'Unknown' })],
   ])('is refused where a policy %s ends it when pods are deleted', (_, spec) => {
-    expect(view(spec)).toMatchObject({ canStopBy: [], failsWhenDeleted: { because: expect.stringContaining('its policy answers deleted pods with') } });
+    expect(view(spec)).toMatchObject({
+      canStopBy: [],
+      failsWhenDeleted: { because: expect.stringContaining('its policy answers deleted pods with') },
+    });
   });
 
   it.each<[string, object, number, boolean]>([
@@ -127,11 +159,15 @@ describe('a Job of Volcano', () => {
     ['the restart that its controller fails it with', {}, 2, false],
     ['one of many', { maxRetry: 100 }, 50, true],
   ])('whose policy restarts it is stopped by %s, or refused', (_, spec, retryCount, can) => {
-    expect(view({ ...policy('RestartJob'), ...spec }, { retryCount }).canStopBy).toEqual(can ? ['delete-collection'] : []);
+    expect(view({ ...policy('RestartJob'), ...spec }, { retryCount }).canStopBy).toEqual(
+      can ? ['delete-collection'] : [],
+    );
   });
 
   it('may restart as often as it likes for other events: pods that fail by themselves count in its own way', () => {
-    expect(view(policy('RestartJob', { event: 'PodFailed' }), { retryCount: 2 }).canStopBy).toEqual(['delete-collection']);
+    expect(view(policy('RestartJob', { event: 'PodFailed' }), { retryCount: 2 }).canStopBy).toEqual([
+      'delete-collection',
+    ]);
   });
 
   it.each<[string, object | undefined]>([
@@ -155,8 +191,19 @@ describe('a Job of Volcano', () => {
   });
 
   it('accepts the overrides of the Ascend reference', () => {
-    const labels = { 'fault-scheduling': 'force', 'elastic-scheduling': 'on', minReplicas: '2', 'fault-retry-times': '5' };
-    expect(view({}, undefined, { labels }).overrides).toEqual({ mode: 'force', capacity: 'shrink', minReplicas: 2, retries: 5, ignored: [] });
+    const labels = {
+      'fault-scheduling': 'force',
+      'elastic-scheduling': 'on',
+      minReplicas: '2',
+      'fault-retry-times': '5',
+    };
+    expect(view({}, undefined, { labels }).overrides).toEqual({
+      mode: 'force',
+      capacity: 'shrink',
+      minReplicas: 2,
+      retries: 5,
+      ignored: [],
+    });
   });
 });
 
@@ -164,27 +211,45 @@ describe('Ray', () => {
   const owner = (kind: string, name: string): Owner => ({ apiVersion: 'ray.io/v1', kind, name, uid });
   const labels = { 'ray.io/is-ray-node': 'yes', 'ray.io/cluster': 'llm' };
   const view = (spec: object = {}, status?: object) =>
-    jobKinds.RayJob.view(withUid(rayJob({ name: 'llm', spec: { ...rayJob({ name: 'llm' }).spec, ...spec } }), status), taint);
+    jobKinds.RayJob.view(
+      withUid(rayJob({ name: 'llm', spec: { ...rayJob({ name: 'llm' }).spec, ...spec } }), status),
+      taint,
+    );
   const job = { kind: 'RayJob', namespace: 'default', name: 'llm', uid } as const;
 
   it('has a head and the hosts of its worker groups, without groups that are suspended', () => {
-    const { headGroupSpec, workerGroupSpecs } = rayCluster({ name: 'llm' }).spec as { headGroupSpec: object; workerGroupSpecs: object[] };
+    const { headGroupSpec, workerGroupSpecs } = rayCluster({ name: 'llm' }).spec as {
+      headGroupSpec: object;
+      workerGroupSpecs: object[];
+    };
     const [group] = workerGroupSpecs;
     const groups = [
       { ...group, numOfHosts: 4 },
       { ...group, suspend: true },
     ];
     const cluster = withUid(rayCluster({ name: 'llm', spec: { headGroupSpec, workerGroupSpecs: groups } }));
-    expect(jobKinds.RayCluster.view(cluster, taint)).toMatchObject({ podsExpected: 9, gpus: 64, canStopBy: ['suspend'] });
+    expect(jobKinds.RayCluster.view(cluster, taint)).toMatchObject({
+      podsExpected: 9,
+      gpus: 64,
+      canStopBy: ['suspend'],
+    });
   });
 
   it('has a job on top where one made the cluster, and the cluster is refused', () => {
     const child = {
       ...rayCluster({ name: 'llm-x5b2c' }),
-      metadata: { name: 'llm-x5b2c', namespace: 'default', uid: 'c', ownerReferences: [{ ...owner('RayJob', 'llm'), uid, controller: true }] },
+      metadata: {
+        name: 'llm-x5b2c',
+        namespace: 'default',
+        uid: 'c',
+        ownerReferences: [{ ...owner('RayJob', 'llm'), uid, controller: true }],
+      },
     };
     expect(ownerJobOf('RayCluster', child.metadata)).toEqual(job);
-    expect(jobKinds.RayCluster.view(child, taint)).toMatchObject({ canStopBy: [], failsWhenDeleted: { remedy: 'kcover start rayjob/llm' } });
+    expect(jobKinds.RayCluster.view(child, taint)).toMatchObject({
+      canStopBy: [],
+      failsWhenDeleted: { remedy: 'kcover start rayjob/llm' },
+    });
     expect(ownerJobOf('Job', child.metadata)).toEqual(job);
   });
 

@@ -8,7 +8,14 @@ import { resumeJob } from '../../kube/jobs/jobs.ts';
 import { deleteMatchingPods, listMatchingPods, podsPath } from '../../kube/pods/pods.ts';
 import { patchObject } from '../../kube/client/requests.ts';
 import { succeed } from '../../testbed/failures.ts';
-import { batchJob, kubeflowKinds, type JobManifest, kubeflowJob, type KubeflowJobOptions, type KubeflowKindName } from '../../testbed/job-manifests.ts';
+import {
+  batchJob,
+  kubeflowKinds,
+  type JobManifest,
+  kubeflowJob,
+  type KubeflowJobOptions,
+  type KubeflowKindName,
+} from '../../testbed/job-manifests.ts';
 import { awaitRunning } from '../../testbed/jobs.ts';
 import { incident, podOf, uidsOf, useKindsRig } from '../support/kinds-rig.ts';
 import { eventually } from '../support/rig.ts';
@@ -24,14 +31,19 @@ function manifestOf(kind: RunningKind, { restartPolicy, ...options }: KubeflowJo
 }
 
 type Options = Pick<KubeflowJobOptions, 'restartPolicy' | 'exitOnTerm' | 'terminationSeconds'>;
-const started = (kind: RunningKind, options: Options = {}) => rig.started((usual) => manifestOf(kind, { ...usual, ...options }));
+const started = (kind: RunningKind, options: Options = {}) =>
+  rig.started((usual) => manifestOf(kind, { ...usual, ...options }));
 
 describe.each(kinds)('%s', (kind) => {
   it('has the pods that its selector finds, is stopped by suspend and comes back whole, and succeeds with the pod that decides', async () => {
     const entry = jobKinds[kind];
     const { job, ref, first } = await started(kind);
     expect(uidsOf(await listMatchingPods(rig.kube, ref))).toEqual(uidsOf(first));
-    expect(await rig.seen(ref)).toMatchObject({ optedIn: true, podsExpected: first.length, canStopBy: expect.arrayContaining(['suspend']) });
+    expect(await rig.seen(ref)).toMatchObject({
+      optedIn: true,
+      podsExpected: first.length,
+      canStopBy: expect.arrayContaining(['suspend']),
+    });
 
     await rig.suspend(ref);
     await rig.gone(ref);
@@ -40,10 +52,15 @@ describe.each(kinds)('%s', (kind) => {
     const next = await awaitRunning(rig.api, job);
     expect(next).toHaveLength(first.length);
 
-    const { items } = await rig.api.core.listNamespacedPod({ namespace: ref.namespace, labelSelector: entry.podsOfKind });
+    const { items } = await rig.api.core.listNamespacedPod({
+      namespace: ref.namespace,
+      labelSelector: entry.podsOfKind,
+    });
     expect(uidsOf(items)).toEqual(expect.arrayContaining(uidsOf(next)));
     const decides = entry.succeedsWith({ ...(manifestOf(kind, { name: job.name }) as object) });
-    const deciding = next.filter((pod) => decides === undefined || entry.roleOf(pod.metadata?.labels ?? {})?.role === decides.role);
+    const deciding = next.filter(
+      (pod) => decides === undefined || entry.roleOf(pod.metadata?.labels ?? {})?.role === decides.role,
+    );
     expect((await rig.seen(ref)).finished).toBeUndefined();
     for (const pod of deciding) await succeed(rig.api, pod);
     await rig.ended(ref, 'succeeded');
@@ -54,7 +71,14 @@ describe.each(kinds)('%s', (kind) => {
 async function keep(pods: readonly V1Pod[]): Promise<{ letGo: () => Promise<void> }> {
   const patch = (finalizers: readonly string[] | null) =>
     Promise.all(
-      pods.map(({ metadata }) => patchObject(rig.kube, `${podsPath(metadata?.namespace ?? '')}/${metadata?.name}`, { metadata: { finalizers } }, 'keep')),
+      pods.map(({ metadata }) =>
+        patchObject(
+          rig.kube,
+          `${podsPath(metadata?.namespace ?? '')}/${metadata?.name}`,
+          { metadata: { finalizers } },
+          'keep',
+        ),
+      ),
     );
   await patch(['testbed.kcover.io/kept']);
   return { letGo: async () => void (await patch(null)) };
@@ -65,7 +89,12 @@ describe('a job whose pods are deleted', () => {
     ['PyTorchJob with OnFailure', 'PyTorchJob', { restartPolicy: 'OnFailure' }, 'runs again'],
     ['PaddleJob with Always', 'PaddleJob', { restartPolicy: 'Always' }, 'runs again'],
     ['PyTorchJob with Never', 'PyTorchJob', { restartPolicy: 'Never' }, 'failed'],
-    ['PyTorchJob with ExitCode and a code below 128', 'PyTorchJob', { restartPolicy: 'ExitCode', exitOnTerm: 1 }, 'failed'],
+    [
+      'PyTorchJob with ExitCode and a code below 128',
+      'PyTorchJob',
+      { restartPolicy: 'ExitCode', exitOnTerm: 1 },
+      'failed',
+    ],
     ['TFJob with OnFailure', 'TFJob', { restartPolicy: 'OnFailure' }, 'failed'],
     ['MPIJob with OnFailure', 'MPIJob', { restartPolicy: 'OnFailure' }, 'failed'],
     ['XGBoostJob with OnFailure', 'XGBoostJob', { restartPolicy: 'OnFailure' }, 'failed'],
@@ -86,7 +115,9 @@ describe('a job whose pods are deleted', () => {
   });
 
   it('has succeeded when the deciding pod is deleted and exits with 0, which cannot happen with suspend', async () => {
-    const { ref, first } = await rig.started(({ name, gpus, labels }) => kubeflowJob('PyTorchJob', { name, gpus, labels, terminationSeconds: 20 }));
+    const { ref, first } = await rig.started(({ name, gpus, labels }) =>
+      kubeflowJob('PyTorchJob', { name, gpus, labels, terminationSeconds: 20 }),
+    );
     const master = podOf(first, ref, 'master');
     const lasting = await keep([master]);
     await deleteMatchingPods(rig.kube, ref);

@@ -14,10 +14,19 @@ const at = (text: string): Date => text as unknown as Date;
 const created = '2026-11-21T06:00:00Z';
 
 const metadata = (more: V1ObjectMeta = {}): V1ObjectMeta =>
-  Object.assign({ name: 'llm', namespace: 'train', uid: 'job-uid', resourceVersion: '7', creationTimestamp: at(created) }, more);
-const template = (more: { labels?: Record<string, string>; tolerations?: V1Toleration[]; restartPolicy?: string } = {}) => ({
+  Object.assign(
+    { name: 'llm', namespace: 'train', uid: 'job-uid', resourceVersion: '7', creationTimestamp: at(created) },
+    more,
+  );
+const template = (
+  more: { labels?: Record<string, string>; tolerations?: V1Toleration[]; restartPolicy?: string } = {},
+) => ({
   metadata: { labels: more.labels ?? {} },
-  spec: { containers: [], ...(more.tolerations && { tolerations: more.tolerations }), ...(more.restartPolicy && { restartPolicy: more.restartPolicy }) },
+  spec: {
+    containers: [],
+    ...(more.tolerations && { tolerations: more.tolerations }),
+    ...(more.restartPolicy && { restartPolicy: more.restartPolicy }),
+  },
 });
 
 interface Given {
@@ -48,7 +57,8 @@ const batch = (spec: object = {}, status: object = {}, own: V1ObjectMeta = {}): 
     status,
   }) as KubernetesObject;
 
-const view = (object: KubernetesObject): JobView => jobKinds[object.kind === 'Job' ? 'Job' : 'PyTorchJob'].view(object, taint);
+const view = (object: KubernetesObject): JobView =>
+  jobKinds[object.kind === 'Job' ? 'Job' : 'PyTorchJob'].view(object, taint);
 
 describe('a PyTorchJob', () => {
   it('is seen whole', () => {
@@ -68,17 +78,30 @@ describe('a PyTorchJob', () => {
   it.each<[sentence: string, annotations: Record<string, string>, expected: JobView['progress']]>([
     [
       'tells how far it is',
-      { 'kcover.io/step': '1200', 'kcover.io/checkpoint-step': '1100', 'kcover.io/progress-at': '2026-11-21T07:00:00.250Z' },
+      {
+        'kcover.io/step': '1200',
+        'kcover.io/checkpoint-step': '1100',
+        'kcover.io/progress-at': '2026-11-21T07:00:00.250Z',
+      },
       { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:00:00.250Z' },
     ],
-    ['tells nothing of a step that is no integer', { 'kcover.io/step': '12.5', 'kcover.io/progress-at': '2026-11-21T07:00:00Z' }, undefined],
+    [
+      'tells nothing of a step that is no integer',
+      { 'kcover.io/step': '12.5', 'kcover.io/progress-at': '2026-11-21T07:00:00Z' },
+      undefined,
+    ],
     ['tells nothing of a step without its time', { 'kcover.io/step': '12' }, undefined],
   ])('%s', (_sentence, annotations, expected) => {
     expect(view(pytorch({ metadata: { annotations } })).progress).toEqual(expected);
   });
 
   it.each([
-    ['one role with Never is not stopped by deleting', { Master: { restartPolicy: 'Never' }, Worker: { restartPolicy: 'OnFailure' } }, 'Never', ['suspend']],
+    [
+      'one role with Never is not stopped by deleting',
+      { Master: { restartPolicy: 'Never' }, Worker: { restartPolicy: 'OnFailure' } },
+      'Never',
+      ['suspend'],
+    ],
     ['ExitCode is not stopped by deleting', { Master: { restartPolicy: 'ExitCode' } }, 'ExitCode', ['suspend']],
     ['Always may be', { Master: { restartPolicy: 'Always' } }, 'Always', ['suspend', 'delete-collection']],
     ['no restart policy is OnFailure', { Master: {} }, 'OnFailure', ['suspend', 'delete-collection']],
@@ -87,7 +110,10 @@ describe('a PyTorchJob', () => {
   });
 
   it('leaves suspend to the queue that owns it', () => {
-    expect(view(pytorch({ metadata: { labels: { 'kueue.x-k8s.io/queue-name': 'gpus' } } }))).toMatchObject({ queue: 'gpus', canStopBy: ['delete-collection'] });
+    expect(view(pytorch({ metadata: { labels: { 'kueue.x-k8s.io/queue-name': 'gpus' } } }))).toMatchObject({
+      queue: 'gpus',
+      canStopBy: ['delete-collection'],
+    });
   });
 
   it.each([
@@ -103,7 +129,9 @@ describe('a PyTorchJob', () => {
   });
 
   it('is not suspended because a mark was left behind', () => {
-    expect(view(pytorch({ metadata: { annotations: { 'kcover.io/suspended-by': 'x#1' } }, suspend: false })).suspension).toBeUndefined();
+    expect(
+      view(pytorch({ metadata: { annotations: { 'kcover.io/suspended-by': 'x#1' } }, suspend: false })).suspension,
+    ).toBeUndefined();
   });
 
   it.each([
@@ -112,7 +140,9 @@ describe('a PyTorchJob', () => {
     ['Failed', 'False', undefined],
     ['Running', 'True', undefined],
   ])('with condition %s %s is finished accordingly', (type, status, finished) => {
-    expect(view(pytorch({ conditions: [{ type, status, reason: 'PyTorchJobSucceeded', message: 'done' }] })).finished).toEqual(finished);
+    expect(
+      view(pytorch({ conditions: [{ type, status, reason: 'PyTorchJobSucceeded', message: 'done' }] })).finished,
+    ).toEqual(finished);
   });
 
   it('is not stopped by deleting when its backoffLimit is 0', () => {
@@ -130,7 +160,11 @@ describe('opting in', () => {
   it.each([
     ['counts on the job', { metadata: { labels: { [optIn]: 'true' } } }, true],
     ['counts on the template of any role', { roles: { Master: { template: template() }, ...inTemplate } }, true],
-    ['is decided by the job where both speak', { metadata: { labels: { [optIn]: 'false' } }, roles: inTemplate }, false],
+    [
+      'is decided by the job where both speak',
+      { metadata: { labels: { [optIn]: 'false' } }, roles: inTemplate },
+      false,
+    ],
     ['is strictly true', { metadata: { labels: { [optIn]: 'True' } } }, false],
     ['does not happen by itself', {}, false],
   ])('%s', (_, given: Given, optedIn) => {
@@ -148,10 +182,16 @@ describe('opting in', () => {
       owner('kubectl', '2026-11-21T06:50:00Z', true),
       owner('cd', '2026-11-21T06:55:00Z', true),
     ];
-    expect(view(pytorch({ metadata: { labels: { [optIn]: 'true' }, managedFields } })).optedInAt).toBe('2026-11-21T06:50:00Z');
+    expect(view(pytorch({ metadata: { labels: { [optIn]: 'true' }, managedFields } })).optedInAt).toBe(
+      '2026-11-21T06:50:00Z',
+    );
   });
   it('by template dates from the creation', () => {
-    expect(view(pytorch({ metadata: { managedFields: [owner('kubectl', '2026-11-21T06:50:00Z', true)] }, roles: inTemplate })).optedInAt).toBe(created);
+    expect(
+      view(
+        pytorch({ metadata: { managedFields: [owner('kubectl', '2026-11-21T06:50:00Z', true)] }, roles: inTemplate }),
+      ).optedInAt,
+    ).toBe(created);
   });
 });
 
@@ -164,18 +204,28 @@ describe('tolerating the quarantine', () => {
     ['another key', { key: 'nvidia.com/gpu', operator: 'Exists' }, false],
     ['our key with a value that the reason will not have', { key: 'kcover.io/quarantine', value: 'true' }, false],
   ])('a pod that tolerates %s', (_, toleration, tolerates) => {
-    expect(view(pytorch({ roles: { Master: { template: template({ tolerations: [toleration] }) } } })).toleratesQuarantine).toBe(tolerates);
+    expect(
+      view(pytorch({ roles: { Master: { template: template({ tolerations: [toleration] }) } } })).toleratesQuarantine,
+    ).toBe(tolerates);
   });
 
   it('counts a value that settings give to the taint', () => {
-    const job = pytorch({ roles: { Master: { template: template({ tolerations: [{ key: 'faulty', operator: 'Equal', value: 'true' }] }) } } });
-    expect(jobKinds.PyTorchJob.view(job, { key: 'faulty', value: 'true', effect: 'NoSchedule' }).toleratesQuarantine).toBe(true);
+    const job = pytorch({
+      roles: { Master: { template: template({ tolerations: [{ key: 'faulty', operator: 'Equal', value: 'true' }] }) } },
+    });
+    expect(
+      jobKinds.PyTorchJob.view(job, { key: 'faulty', value: 'true', effect: 'NoSchedule' }).toleratesQuarantine,
+    ).toBe(true);
   });
 });
 
 describe('a batch Job', () => {
   it('is stopped by suspending only', () => {
-    expect(view(batch({ parallelism: 4, completions: 4 }))).toMatchObject({ podsExpected: 4, restartPolicy: 'Never', canStopBy: ['suspend'] });
+    expect(view(batch({ parallelism: 4, completions: 4 }))).toMatchObject({
+      podsExpected: 4,
+      restartPolicy: 'Never',
+      canStopBy: ['suspend'],
+    });
   });
   it('cannot be stopped where a queue owns suspend', () => {
     expect(view(batch({}, {}, { labels: { 'kueue.x-k8s.io/queue-name': 'gpus' } })).canStopBy).toEqual([]);
@@ -188,8 +238,13 @@ describe('a batch Job', () => {
     expect(view(batch(spec, status)).podsExpected).toBe(pods);
   });
   it('finishes with Complete and Failed', () => {
-    expect(view(batch({}, { conditions: [{ type: 'Complete', status: 'True' }] })).finished).toEqual({ as: 'succeeded', because: 'Complete' });
-    expect(view(batch({}, { conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }] })).finished).toEqual({
+    expect(view(batch({}, { conditions: [{ type: 'Complete', status: 'True' }] })).finished).toEqual({
+      as: 'succeeded',
+      because: 'Complete',
+    });
+    expect(
+      view(batch({}, { conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }] })).finished,
+    ).toEqual({
       as: 'failed',
       because: 'BackoffLimitExceeded',
     });
@@ -200,11 +255,23 @@ describe('the pod whose success is the success of the job', () => {
   it.each<[KubeflowKindName | 'Job', string, readonly string[], object, object | undefined]>([
     ['PyTorchJob', 'is the master', ['Master', 'Worker'], {}, { role: 'master' }],
     ['PyTorchJob', 'is every worker where there is no master', ['Worker'], {}, undefined],
-    ['PyTorchJob', 'is any worker of an elastic job', ['Worker'], { elasticPolicy: { minReplicas: 1 } }, { role: 'worker' }],
+    [
+      'PyTorchJob',
+      'is any worker of an elastic job',
+      ['Worker'],
+      { elasticPolicy: { minReplicas: 1 } },
+      { role: 'worker' },
+    ],
     ['PyTorchJob', 'is the master, however its name is written', ['MASTER'], {}, { role: 'master' }],
     ['TFJob', 'is the chief', ['Worker', 'Chief'], {}, { role: 'chief' }],
     ['TFJob', 'is the master', ['Master', 'PS'], {}, { role: 'master' }],
-    ['TFJob', 'is the first worker where there is no chief', ['Worker', 'PS'], { successPolicy: '' }, { role: 'worker', index: 0 }],
+    [
+      'TFJob',
+      'is the first worker where there is no chief',
+      ['Worker', 'PS'],
+      { successPolicy: '' },
+      { role: 'worker', index: 0 },
+    ],
     ['TFJob', 'is every worker where its owner says so', ['Worker'], { successPolicy: 'AllWorkers' }, undefined],
     ['MPIJob', 'is the launcher', ['Launcher', 'Worker'], {}, { role: 'launcher' }],
     ['XGBoostJob', 'is the master', ['Master', 'Worker'], {}, { role: 'master' }],
@@ -212,7 +279,14 @@ describe('the pod whose success is the success of the job', () => {
     ['PaddleJob', 'is every worker where there is no master', ['Worker'], {}, undefined],
     ['Job', 'is every pod', [], {}, undefined],
   ])('of a %s %s', (kind, _sentence, roles, spec, expected) => {
-    const given = kind === 'Job' ? { spec } : kubeflowJob(kind, { name: 'llm', roles: Object.fromEntries(roles.map((role) => [role, 1])), spec: { ...spec } });
+    const given =
+      kind === 'Job'
+        ? { spec }
+        : kubeflowJob(kind, {
+            name: 'llm',
+            roles: Object.fromEntries(roles.map((role) => [role, 1])),
+            spec: { ...spec },
+          });
     expect(jobKinds[kind].succeedsWith(given as KubernetesObject)).toEqual(expected);
   });
 });
@@ -225,14 +299,19 @@ describe('a job that says nothing', () => {
     ['PaddleJob', { paddleReplicaSpecs: { Worker: {} } }, 'OnFailure', 1],
     ['Job', { template: template() }, 'Never', 1],
   ])('is a %s with what its controller fills in', (kind, spec, restartPolicy, podsExpected) => {
-    expect(jobKinds[kind].view({ metadata: metadata(), spec } as KubernetesObject, taint)).toMatchObject({ restartPolicy, podsExpected });
+    expect(jobKinds[kind].view({ metadata: metadata(), spec } as KubernetesObject, taint)).toMatchObject({
+      restartPolicy,
+      podsExpected,
+    });
   });
 });
 
 describe.each(kinds)('the entry of %s', (kind) => {
   const entry: JobKindEntry = jobKinds[kind];
   // The pods of a job with a child job belong to the child.
-  const others = kinds.map((each): JobKindEntry => jobKinds[each]).filter((each) => each !== entry && each.childKind !== kind && entry.childKind !== each.kind);
+  const others = kinds
+    .map((each): JobKindEntry => jobKinds[each])
+    .filter((each) => each !== entry && each.childKind !== kind && entry.childKind !== each.kind);
   const manifest = (given: Record<string, string> = {}) => {
     const common = { name: 'llm', namespace: 'train', labels: { [optIn]: 'true', ...given } };
     const { metadata: own, ...rest } = manifestOf(kind, common);
@@ -263,7 +342,10 @@ describe.each(kinds)('the entry of %s', (kind) => {
       podsExpected: 3,
       canStopBy: expect.arrayContaining([entry.suspend ? 'suspend' : 'delete-collection']),
     });
-    expect(entry.view(queued, taint)).toMatchObject({ queue: 'gpus', canStopBy: expect.not.arrayContaining(['suspend']) });
+    expect(entry.view(queued, taint)).toMatchObject({
+      queue: 'gpus',
+      canStopBy: expect.not.arrayContaining(['suspend']),
+    });
     const { canStopBy, failsWhenDeleted } = entry.view(queued, taint);
     expect(failsWhenDeleted === undefined).toBe(canStopBy.includes('delete-collection'));
   });
@@ -278,7 +360,9 @@ describe.each(kinds)('the entry of %s', (kind) => {
 
   it('says in one sentence what is protected and what is not, which the docs say too', () => {
     expect(entry.protection).toMatch(/^bad nodes and dying ranks .+; not protected: .+$/);
-    expect(readFileSync(new URL('../../docs/job-kinds.md', import.meta.url), 'utf8')).toContain(`| ${kind} | ${entry.protection} |`);
+    expect(readFileSync(new URL('../../docs/job-kinds.md', import.meta.url), 'utf8')).toContain(
+      `| ${kind} | ${entry.protection} |`,
+    );
   });
 
   it('is what people type, what settings name and what the roles may touch', () => {

@@ -9,7 +9,11 @@ import { manifestOf } from '../../testbed/set-manifests.ts';
 import { settings } from '../support/builders.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
-const owned = { 'kueue.x-k8s.io/queue-name': 'gpus', 'kueue.x-k8s.io/priority-class': 'high', 'kcover.io/cascading-recovery': 'true' };
+const owned = {
+  'kueue.x-k8s.io/queue-name': 'gpus',
+  'kueue.x-k8s.io/priority-class': 'high',
+  'kcover.io/cascading-recovery': 'true',
+};
 /** Kinds whose pods can be deleted, whatever a queue does with `suspend`. */
 const deletable: readonly JobKind[] = ['PyTorchJob', 'PaddleJob', 'VolcanoJob'];
 
@@ -25,7 +29,11 @@ function written(kind: JobKind, stage: QueueStage): KubernetesObject {
 }
 
 const isTemplate = (value: unknown): value is V1PodTemplateSpec =>
-  typeof value === 'object' && value !== null && 'spec' in value && 'metadata' in value && JSON.stringify(value.spec).startsWith('{"serviceAccountName"');
+  typeof value === 'object' &&
+  value !== null &&
+  'spec' in value &&
+  'metadata' in value &&
+  JSON.stringify(value.spec).startsWith('{"serviceAccountName"');
 
 /** What Kueue adds at admission: node selector and tolerations of the flavor, and scheduling gates until a topology is chosen. */
 const admitted = ({ metadata, spec }: V1PodTemplateSpec): V1PodTemplateSpec => ({

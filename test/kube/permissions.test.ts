@@ -4,16 +4,26 @@ import { clusterRoles, permissions, type Permission, roles } from '../../kube/pe
 
 const verbsOf = (role: keyof typeof permissions, resource: string, group?: string): readonly string[] => {
   const table: readonly Permission[] = permissions[role];
-  return table.filter((each) => each.resource === resource && (group === undefined || each.apiGroup === group)).flatMap(({ verbs }) => verbs);
+  return table
+    .filter((each) => each.resource === resource && (group === undefined || each.apiGroup === group))
+    .flatMap(({ verbs }) => verbs);
 };
 
 describe('permissions', () => {
   it('let the controller write nothing but reviews, its Lease, annotations of jobs and, in its own namespace, labels of pods', () => {
     const table: readonly Permission[] = permissions.controller;
-    const writing = table.filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb))).map(({ resource }) => resource);
-    expect(new Set(writing)).toEqual(new Set(['tokenreviews', 'leases', 'pods', ...Object.values(jobKinds).map(({ plural }) => plural)]));
-    expect(table.find(({ resource, verbs }) => resource === 'pods' && verbs.includes('patch'))).toMatchObject({ own: true, verbs: ['patch'] });
-    for (const { group, plural } of Object.values(jobKinds)) expect(verbsOf('controller', plural, group)).toEqual(['get', 'list', 'watch', 'patch']);
+    const writing = table
+      .filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)))
+      .map(({ resource }) => resource);
+    expect(new Set(writing)).toEqual(
+      new Set(['tokenreviews', 'leases', 'pods', ...Object.values(jobKinds).map(({ plural }) => plural)]),
+    );
+    expect(table.find(({ resource, verbs }) => resource === 'pods' && verbs.includes('patch'))).toMatchObject({
+      own: true,
+      verbs: ['patch'],
+    });
+    for (const { group, plural } of Object.values(jobKinds))
+      expect(verbsOf('controller', plural, group)).toEqual(['get', 'list', 'watch', 'patch']);
   });
 
   it('let the worker patch nodes and jobs, and never delete them', () => {
@@ -29,11 +39,16 @@ describe('permissions', () => {
   });
 
   it('keep what changes jobs, deletes pods or reads logs apart from the rest, so that it can be bound to some namespaces', () => {
-    const rulesOf = (name: string) => clusterRoles().flatMap((object) => ('rules' in object && object.metadata?.name === name ? (object.rules ?? []) : []));
+    const rulesOf = (name: string) =>
+      clusterRoles().flatMap((object) =>
+        'rules' in object && object.metadata?.name === name ? (object.rules ?? []) : [],
+      );
     const looks = ['get', 'list', 'watch'];
     for (const role of ['controller', 'worker']) {
       const acts = rulesOf(`kcover-${role}`).filter(({ verbs }) => verbs.some((verb) => !looks.includes(verb)));
-      expect(acts.flatMap(({ resources }) => resources)).toEqual(role === 'worker' ? ['nodes', 'events'] : ['tokenreviews']);
+      expect(acts.flatMap(({ resources }) => resources)).toEqual(
+        role === 'worker' ? ['nodes', 'events'] : ['tokenreviews'],
+      );
       expect(rulesOf(`kcover-${role}`).flatMap(({ resources }) => resources)).not.toContain('pods/log');
     }
     expect(rulesOf('kcover-worker-jobs').flatMap(({ resources }) => resources)).toEqual(

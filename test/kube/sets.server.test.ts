@@ -53,7 +53,8 @@ async function seen(ref: JobRef) {
 }
 
 const uidsOf = (pods: readonly V1Pod[]): string[] => pods.map(({ metadata }) => metadata?.uid ?? '').toSorted();
-const uidsNow = async (ref: JobRef): Promise<string[]> => (await podsOfJob(kube, ref)).present.map(({ uid }) => uid).toSorted();
+const uidsNow = async (ref: JobRef): Promise<string[]> =>
+  (await podsOfJob(kube, ref)).present.map(({ uid }) => uid).toSorted();
 
 /** A pod with the labels of the set that does not belong to it, with forged owner references if `more` has some. */
 async function stranger(set: PlayedSet, more: object = {}, labelsMore: object = {}): Promise<V1Pod> {
@@ -97,7 +98,9 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
   it('has no owner, though an owner reference names the job itself', async () => {
     const set = await play({ kind, labels: optIn, podLabels: optIn });
     const { apiVersion } = jobKinds[kind];
-    const claim = (ownerJob: JobRef) => ({ metadata: { ownerReferences: [{ apiVersion, kind, name: ownerJob.name, uid: ownerJob.uid, controller: true }] } });
+    const claim = (ownerJob: JobRef) => ({
+      metadata: { ownerReferences: [{ apiVersion, kind, name: ownerJob.name, uid: ownerJob.uid, controller: true }] },
+    });
     await patchObject(kube, jobPath(set.ref), claim(set.ref), 'claim');
     expect(await topJob(kube, set.ref)).toEqual(set.ref);
     expect((await seen(set.ref)).optedIn).toBe(true);
@@ -119,7 +122,11 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
     expect((await listMatchingPods(kube, set.ref)).length).toBeGreaterThan(own.length);
     expect(await uidsNow(set.ref)).toEqual(uidsOf(own));
     await Promise.all(
-      strangers.map(({ metadata }) => api.core.deleteNamespacedPod({ namespace, name: metadata?.name ?? '', gracePeriodSeconds: 0 }).catch(() => undefined)),
+      strangers.map(({ metadata }) =>
+        api.core
+          .deleteNamespacedPod({ namespace, name: metadata?.name ?? '', gracePeriodSeconds: 0 })
+          .catch(() => undefined),
+      ),
     );
   });
 
@@ -147,8 +154,19 @@ describe('a job that has ended', () => {
   ] as const)('is known by the condition of a %s: %s', async (kind, type, as) => {
     const options = { name: `ended-${randomUUID().slice(0, 8)}`, namespace, suspend: true };
     const job = refOf(kind, await createJob(api, kind === 'JobSet' ? jobSet(options) : trainJob(options)));
-    const condition = { type, status: 'True', reason: 'ByTest', message: 'so it ended', lastTransitionTime: '2026-11-21T07:00:00Z' };
-    await patchObject(kube, `${jobPath(job)}/status`, { status: { conditions: [condition], ...(kind === 'JobSet' && { restarts: 0 }) } }, 'end');
+    const condition = {
+      type,
+      status: 'True',
+      reason: 'ByTest',
+      message: 'so it ended',
+      lastTransitionTime: '2026-11-21T07:00:00Z',
+    };
+    await patchObject(
+      kube,
+      `${jobPath(job)}/status`,
+      { status: { conditions: [condition], ...(kind === 'JobSet' && { restarts: 0 }) } },
+      'end',
+    );
     expect((await seen(job)).finished).toEqual({ as, because: 'ByTest: so it ended' });
   });
 });

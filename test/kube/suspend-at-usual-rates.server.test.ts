@@ -29,7 +29,8 @@ afterAll(() => kube?.close());
 
 const refOf = ({ kind, namespace, name, uid }: RunningJob) => ({ kind, namespace, name, uid });
 const podsNow = (job: RunningJob) => listMatchingPods(kube, refOf(job));
-const jobNow = (job: RunningJob): Promise<V1Job> => cluster.api.batch.readNamespacedJob({ name: job.name, namespace: job.namespace });
+const jobNow = (job: RunningJob): Promise<V1Job> =>
+  cluster.api.batch.readNamespacedJob({ name: job.name, namespace: job.namespace });
 const viewOf = async (job: RunningJob): Promise<JobView> => {
   const view = await readJob(kube, refOf(job), taint);
   if (!view) throw new Error(`${job.name} is gone`);
@@ -38,12 +39,20 @@ const viewOf = async (job: RunningJob): Promise<JobView> => {
 
 /** Suspends a running job with our annotation. When the first rank is deleted, each rank that is not yet being deleted exits with 1, as a trainer does that loses a peer. */
 async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<{ job: RunningJob; died: number }> {
-  const job = await createJob(cluster.api, batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', terminationSeconds, ...more }));
+  const job = await createJob(
+    cluster.api,
+    batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', terminationSeconds, ...more }),
+  );
   const first = await awaitRunning(cluster.api, job, { withinMs: 240_000 });
   // The job's controller still updates the status, and each update changes the version.
   await eventually(async () => {
     const { resourceVersion } = await viewOf(job);
-    await suspendJob(kube, { job: refOf(job), incident: 'recovery/default/llm/1/2026-11-21T07:09:03.117Z', attempt: 1, resourceVersion });
+    await suspendJob(kube, {
+      job: refOf(job),
+      incident: 'recovery/default/llm/1/2026-11-21T07:09:03.117Z',
+      attempt: 1,
+      resourceVersion,
+    });
     return true;
   }, Boolean);
   await eventually(
@@ -61,7 +70,8 @@ async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<
 }
 
 const isHere = ({ metadata }: V1Pod): boolean => metadata?.deletionTimestamp === undefined;
-const failureOf = ({ status }: V1Job) => status?.conditions?.find(({ type, status: holds }) => type === 'Failed' && holds === 'True')?.reason;
+const failureOf = ({ status }: V1Job) =>
+  status?.conditions?.find(({ type, status: holds }) => type === 'Failed' && holds === 'True')?.reason;
 
 describe('a batch Job of many ranks that die of each other while it is suspended', () => {
   it.each([

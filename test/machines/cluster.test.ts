@@ -16,21 +16,31 @@ const property = (answer: typeof reserve = reserve): MachineProperty<ClusterStat
   events: fc.array(
     fc.oneof(
       fc.array(node, { minLength: 1, maxLength: 4 }).map((nodes) => (state: ClusterState, at: number): ClusterEvent => {
-        const wanted: ReserveRequest['wanted'] = nodes.map((name) => ({ node: name, nodeUid: name, incident: `node/${name}` }));
+        const wanted: ReserveRequest['wanted'] = nodes.map((name) => ({
+          node: name,
+          nodeUid: name,
+          incident: `node/${name}`,
+        }));
         // The validator refuses requests before the count.
-        return state.phase === 'counting' ? { kind: 'notifying' } : { kind: 'reserved', reservations: answer(state, { limit, wanted }, at).reservations };
+        return state.phase === 'counting'
+          ? { kind: 'notifying' }
+          : { kind: 'reserved', reservations: answer(state, { limit, wanted }, at).reservations };
       }),
       fc.array(node, { maxLength: 2 }).map((nodeUids) => (): ClusterEvent => ({ kind: 'returned', nodeUids })),
       fc.constant((_state: ClusterState, at: number): ClusterEvent => ({ kind: 'pauseRequested', request: by, at })),
       fc.constant((_state: ClusterState, at: number): ClusterEvent => ({ kind: 'resumeRequested', request: by, at })),
-      fc.constantFrom('paused', 'open', undefined).map((stored) => (_state: ClusterState, at: number): ClusterEvent => ({
-        kind: 'counted',
-        seen: {
-          out: [{ node: 'z', nodeUid: 'z', incident: 'node/z', since: 0 }],
-          ...(stored && { pause: { state: stored, by: 'bob', reason: 'stored', at: at - 1000 } }),
-        },
-      })),
-      fc.constantFrom('job/a', 'job/b').map((workflowId) => (): ClusterEvent => ({ kind: 'waitRequested', workflowId })),
+      fc
+        .constantFrom('paused', 'open', undefined)
+        .map((stored) => (_state: ClusterState, at: number): ClusterEvent => ({
+          kind: 'counted',
+          seen: {
+            out: [{ node: 'z', nodeUid: 'z', incident: 'node/z', since: 0 }],
+            ...(stored && { pause: { state: stored, by: 'bob', reason: 'stored', at: at - 1000 } }),
+          },
+        })),
+      fc
+        .constantFrom('job/a', 'job/b')
+        .map((workflowId) => (): ClusterEvent => ({ kind: 'waitRequested', workflowId })),
       fc.constant((): ClusterEvent => ({ kind: 'notifying' })),
       fc.boolean().map((isLate) => (state: ClusterState): ClusterEvent => ({
         kind: 'pauseStored',
@@ -42,21 +52,38 @@ const property = (answer: typeof reserve = reserve): MachineProperty<ClusterStat
   violations,
 });
 
-function violations({ before, event, after }: Played<ClusterState, ClusterEvent>, earlier: readonly Played<ClusterState, ClusterEvent>[]): string[] {
+function violations(
+  { before, event, after }: Played<ClusterState, ClusterEvent>,
+  earlier: readonly Played<ClusterState, ClusterEvent>[],
+): string[] {
   const [was, is] = [before, after].map(({ reservations }) => Object.keys(reservations));
   const granted = event.kind === 'reserved' ? (is ?? []).filter((uid) => !was?.includes(uid)) : [];
-  const pausedBy = [...earlier.map((one) => one.event), event].findLast(({ kind }) => kind === 'pauseRequested' || kind === 'resumeRequested');
+  const pausedBy = [...earlier.map((one) => one.event), event].findLast(
+    ({ kind }) => kind === 'pauseRequested' || kind === 'resumeRequested',
+  );
   const counted = earlier.some((one) => one.event.kind === 'counted') || event.kind === 'counted';
   return [
     ...(granted.length > 0 && before.paused ? [`${granted.join()} was granted during a pause`] : []),
     ...(granted.length > 0 && (is ?? []).length > limit.nodes ? [`${is?.length} nodes are out`] : []),
     ...(pausedBy?.kind === 'pauseRequested' && !after.paused ? ['a pause is gone that no person ended'] : []),
-    ...(counted && (after.phase === 'paused') !== (after.paused !== undefined) ? ['the phase does not show the pause'] : []),
-    ...(event.kind === 'pauseRequested' && after.unstored?.pause.at !== event.at ? ['the last pause is not to be stored'] : []),
-    ...(event.kind === 'pauseStored' && event.pause.at === -1 && before.unstored && !after.unstored ? ['a late answer hid a pause that is not stored'] : []),
-    ...(event.kind === 'returned' && was?.length !== is?.length && !after.changed ? ['no workflow is notified of a returned reservation'] : []),
-    ...(event.kind !== 'notifying' && before.changed && !after.changed ? ['a change was forgotten before any workflow was notified'] : []),
-    ...(event.kind !== 'notifying' && before.waiting.some((id) => !after.waiting.includes(id)) ? ['a waiting workflow was forgotten'] : []),
+    ...(counted && (after.phase === 'paused') !== (after.paused !== undefined)
+      ? ['the phase does not show the pause']
+      : []),
+    ...(event.kind === 'pauseRequested' && after.unstored?.pause.at !== event.at
+      ? ['the last pause is not to be stored']
+      : []),
+    ...(event.kind === 'pauseStored' && event.pause.at === -1 && before.unstored && !after.unstored
+      ? ['a late answer hid a pause that is not stored']
+      : []),
+    ...(event.kind === 'returned' && was?.length !== is?.length && !after.changed
+      ? ['no workflow is notified of a returned reservation']
+      : []),
+    ...(event.kind !== 'notifying' && before.changed && !after.changed
+      ? ['a change was forgotten before any workflow was notified']
+      : []),
+    ...(event.kind !== 'notifying' && before.waiting.some((id) => !after.waiting.includes(id))
+      ? ['a waiting workflow was forgotten']
+      : []),
   ];
 }
 
@@ -75,7 +102,10 @@ describe('the machine of a cluster', () => {
   it.each<[string, typeof table, RegExp]>([
     [
       'a count that hides the pause of this run',
-      replace('counting', 'counted', { to: ['open'], next: (state) => ({ ...state, phase: 'open', paused: undefined }) }),
+      replace('counting', 'counted', {
+        to: ['open'],
+        next: (state) => ({ ...state, phase: 'open', paused: undefined }),
+      }),
       /pause is gone/,
     ],
     [
@@ -85,15 +115,25 @@ describe('the machine of a cluster', () => {
     ],
     [
       'a phase that the table does not name',
-      replace('open', 'pauseRequested', { to: [], next: (state, { at }) => ({ ...state, phase: 'paused', paused: { ...by, since: at } }) }),
+      replace('open', 'pauseRequested', {
+        to: [],
+        next: (state, { at }) => ({ ...state, phase: 'paused', paused: { ...by, since: at } }),
+      }),
       /which the table does not say/,
     ],
     [
       'a pause that is not stored',
-      replace('open', 'pauseRequested', { to: ['paused'], next: (state, { at }) => ({ ...state, phase: 'paused', paused: { ...by, since: at } }) }),
+      replace('open', 'pauseRequested', {
+        to: ['paused'],
+        next: (state, { at }) => ({ ...state, phase: 'paused', paused: { ...by, since: at } }),
+      }),
       /not to be stored/,
     ],
-    ['a late answer that counts', replace('paused', 'pauseStored', { to: [], next: (state) => ({ ...state, unstored: undefined }) }), /late answer/],
+    [
+      'a late answer that counts',
+      replace('paused', 'pauseStored', { to: [], next: (state) => ({ ...state, unstored: undefined }) }),
+      /late answer/,
+    ],
     [
       'a return that no workflow is notified of',
       replace('open', 'returned', { to: [], next: (state) => ({ ...state, reservations: {}, changed: false }) }),
@@ -101,7 +141,10 @@ describe('the machine of a cluster', () => {
     ],
     [
       'a registration that is dropped',
-      replace('open', 'waitRequested', { to: [], next: (state, { workflowId }) => ({ ...state, waiting: [workflowId] }) }),
+      replace('open', 'waitRequested', {
+        to: [],
+        next: (state, { workflowId }) => ({ ...state, waiting: [workflowId] }),
+      }),
       /workflow was forgotten/,
     ],
   ])('is found to break them with %s', (_defect, mutant, message) => {
@@ -109,8 +152,16 @@ describe('the machine of a cluster', () => {
   });
 
   it.each<[string, RegExp, typeof reserve]>([
-    ['a limit that is not kept', /nodes are out/, (state, request, at) => reserve(state, { ...request, limit: reserveLimit(9) }, at)],
-    ['a grant during a pause', /granted during a pause/, (state, request, at) => reserve({ ...state, paused: undefined, phase: 'open' }, request, at)],
+    [
+      'a limit that is not kept',
+      /nodes are out/,
+      (state, request, at) => reserve(state, { ...request, limit: reserveLimit(9) }, at),
+    ],
+    [
+      'a grant during a pause',
+      /granted during a pause/,
+      (state, request, at) => reserve({ ...state, paused: undefined, phase: 'open' }, request, at),
+    ],
   ])('is found to break them with %s', (_defect, message, answer) => {
     expect(findViolation(table, property(answer))).toMatch(message);
   });

@@ -11,7 +11,10 @@ describe('what a job’s workflow remembers', () => {
 
   it('keeps what a person was promised when what a label asked for is refused', () => {
     const asked = requested(firstState(0), label);
-    const { open, requests } = requestRefused({ ...asked, open: incidentOf('recovery/llm/1', 1, { by: 'ada', reason: 'now' }) });
+    const { open, requests } = requestRefused({
+      ...asked,
+      open: incidentOf('recovery/llm/1', 1, { by: 'ada', reason: 'now' }),
+    });
     expect([open?.incident, requests]).toEqual(['recovery/llm/1', []]);
   });
 
@@ -25,8 +28,17 @@ describe('what a job’s workflow remembers', () => {
 describe('a recovery that is being started', () => {
   const incident = 'recovery/llm/1';
   const limits = { attempts: 3, holdMs: 1, stopMs: 1, restartMs: 1, placementMs: 1 };
-  const decision = { kind: 'open', limits, attribution: { blame: 'hardware' }, dismissed: [], because: 'xid/79', settings: 'test', at: 3 } as const;
-  const play = (...events: readonly JobHappening[]) => events.reduce((state, event, at) => nextState(jobTransitions, state, { ...event, at }), firstState(0));
+  const decision = {
+    kind: 'open',
+    limits,
+    attribution: { blame: 'hardware' },
+    dismissed: [],
+    because: 'xid/79',
+    settings: 'test',
+    at: 3,
+  } as const;
+  const play = (...events: readonly JobHappening[]) =>
+    events.reduce((state, event, at) => nextState(jobTransitions, state, { ...event, at }), firstState(0));
   const opened: readonly JobHappening[] = [
     { kind: 'begun' },
     { kind: 'faultsObserved', faults: [kernelFault()], dropped: 0 },
@@ -37,11 +49,20 @@ describe('a recovery that is being started', () => {
   it('is sent a fault again that changes meanwhile', () => {
     const changed = kernelFault({ quarantine: { state: 'quarantined', because: 'xid/79' } });
     expect(toForward(play(...opened, startSeen))).toEqual([]);
-    expect(toForward(play(...opened, { kind: 'faultsObserved', faults: [changed], dropped: 0 }, startSeen))).toEqual([changed]);
+    expect(toForward(play(...opened, { kind: 'faultsObserved', faults: [changed], dropped: 0 }, startSeen))).toEqual([
+      changed,
+    ]);
   });
 
   it('is over, and counts against the budget, when its report is seen before the answer that it runs', () => {
-    const report = { incident, outcome: 'restarted', because: 'it runs', stops: 1, stopsStarted: 1, faults: [kernelFault().id] };
+    const report = {
+      incident,
+      outcome: 'restarted',
+      because: 'it runs',
+      stops: 1,
+      stopsStarted: 1,
+      faults: [kernelFault().id],
+    };
     const { phase, open, usage, last } = play(...opened, { kind: 'recoveryEnded', report }, startSeen);
     expect({ phase, open, usage, last }).toMatchObject({
       phase: 'watching',

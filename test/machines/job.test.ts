@@ -12,8 +12,15 @@ type EventOf<Kind extends JobEvent['kind']> = Extract<JobEvent, { readonly kind:
 type Next<Kind extends JobEvent['kind']> = (state: JobState, event: EventOf<Kind>) => JobState;
 
 /** The table with another `next`: a defect. */
-function broken<Kind extends JobEvent['kind']>(phase: Phase, kind: Kind, change: (next: Next<Kind>) => Next<Kind>, to: readonly Phase[] = []): JobTable {
-  const entry = (jobTable[phase] as Partial<Record<string, { readonly to: readonly Phase[]; readonly next: Next<Kind> }>>)[kind];
+function broken<Kind extends JobEvent['kind']>(
+  phase: Phase,
+  kind: Kind,
+  change: (next: Next<Kind>) => Next<Kind>,
+  to: readonly Phase[] = [],
+): JobTable {
+  const entry = (
+    jobTable[phase] as Partial<Record<string, { readonly to: readonly Phase[]; readonly next: Next<Kind> }>>
+  )[kind];
   const mutant = { to: [...(entry?.to ?? []), ...to], next: change(entry?.next ?? ((state) => state)) };
   return { ...jobTable, [phase]: { ...jobTable[phase], [kind]: mutant } };
 }
@@ -35,10 +42,18 @@ describe('the machine of a job', () => {
   });
 
   it.each<[string, JobTable, RegExp]>([
-    ['an inbox that new faults replace', broken('recovering', 'faultsObserved', (next) => (state, event) => next({ ...state, inbox: [] }, event)), /was lost/],
+    [
+      'an inbox that new faults replace',
+      broken('recovering', 'faultsObserved', (next) => (state, event) => next({ ...state, inbox: [] }, event)),
+      /was lost/,
+    ],
     [
       'a report that takes every fault along',
-      broken('recovering', 'recoveryEnded', (next) => (state, event) => ({ ...next(state, event), inbox: [], sent: [] })),
+      broken('recovering', 'recoveryEnded', (next) => (state, event) => ({
+        ...next(state, event),
+        inbox: [],
+        sent: [],
+      })),
       /was lost/,
     ],
     [
@@ -53,7 +68,10 @@ describe('the machine of a job', () => {
     ],
     [
       'faults that stay sent when their recovery has ended',
-      broken('recovering', 'recoveryEnded', (next) => (state, event) => ({ ...next(state, event), sent: state.inbox.map(({ id }) => id) })),
+      broken('recovering', 'recoveryEnded', (next) => (state, event) => ({
+        ...next(state, event),
+        sent: state.inbox.map(({ id }) => id),
+      })),
       /sent to no recovery|does not wait/,
     ],
     [
@@ -62,7 +80,10 @@ describe('the machine of a job', () => {
         'deciding',
         'decided',
         (next) => (state, event) =>
-          next({ ...dataOf(state), phase: 'deciding', open: undefined }, { ...event, about: undefined, incident: event.incident && `${event.incident}-again` }),
+          next(
+            { ...dataOf(state), phase: 'deciding', open: undefined },
+            { ...event, about: undefined, incident: event.incident && `${event.incident}-again` },
+          ),
       ),
       /second incident|forgotten|something else/,
     ],
@@ -73,7 +94,12 @@ describe('the machine of a job', () => {
     ],
     [
       'a recovery that is started again',
-      broken('starting', 'begun', (next) => (state, event) => next({ ...state, ...(state.open && { open: { ...state.open, started: false } }) }, event)),
+      broken(
+        'starting',
+        'begun',
+        (next) => (state, event) =>
+          next({ ...state, ...(state.open && { open: { ...state.open, started: false } }) }, event),
+      ),
       /started again/,
     ],
     [
@@ -85,7 +111,11 @@ describe('the machine of a job', () => {
           (state, { incident }) =>
             state.last?.incident === undefined
               ? state
-              : { ...dataOf(state), phase: 'recovering', open: { incident: state.last.incident ?? incident, since: 0, started: true } },
+              : {
+                  ...dataOf(state),
+                  phase: 'recovering',
+                  open: { incident: state.last.incident ?? incident, since: 0, started: true },
+                },
       ),
       /ended is open again/,
     ],
@@ -110,18 +140,29 @@ describe('the machine of a job', () => {
         const { incident } = event;
         const begins = event.decision.kind === 'open' && incident !== undefined && event.about === state.open?.incident;
         if (!begins || state.inbox.length > 0) return next(state, event);
-        return { ...dataOf(next(state, event)), phase: 'opening', open: { incident, since: 0, started: false }, limits: event.decision.limits };
+        return {
+          ...dataOf(next(state, event)),
+          phase: 'opening',
+          open: { incident, since: 0, started: false },
+          limits: event.decision.limits,
+        };
       }),
       /begins for nothing|forgotten|second/,
     ],
     [
       'a fault that was answered and comes back',
-      broken('recovering', 'faultsObserved', (next) => (state, event) => ({ ...next({ ...state, seen: [] }, event), seen: state.seen })),
+      broken('recovering', 'faultsObserved', (next) => (state, event) => ({
+        ...next({ ...state, seen: [] }, event),
+        seen: state.seen,
+      })),
       /handled again/,
     ],
     [
       'an incident that a rest hides',
-      broken('opening', 'recoveryStarted', (next) => (state, event) => ({ ...dataOf(next(state, event)), phase: 'watching' })),
+      broken('opening', 'recoveryStarted', (next) => (state, event) => ({
+        ...dataOf(next(state, event)),
+        phase: 'watching',
+      })),
       /does not fit/,
     ],
     [
@@ -129,7 +170,11 @@ describe('the machine of a job', () => {
       broken(
         'watching',
         'faultsObserved',
-        (next) => (state, event) => next({ ...state, usage: Array.from({ length: 201 }, (_, index) => ({ incident: `i${index}`, startedAt: 0 })) }, event),
+        (next) => (state, event) =>
+          next(
+            { ...state, usage: Array.from({ length: 201 }, (_, index) => ({ incident: `i${index}`, startedAt: 0 })) },
+            event,
+          ),
       ),
       /without a bound/,
     ],
@@ -143,19 +188,37 @@ describe('the machine of a job', () => {
       'a promise that is refused with the label',
       broken('deciding', 'decided', (next) => (state, event) => {
         const after = next(state, event);
-        return event.decision.kind === 'open' && state.open ? { ...dataOf(after), open: undefined, phase: 'watching' } : after;
+        return event.decision.kind === 'open' && state.open
+          ? { ...dataOf(after), open: undefined, phase: 'watching' }
+          : after;
       }),
       /promise|forgotten/,
     ],
-    ['a pause that a read ends', broken('paused', 'jobRead', (next) => (state, event) => next({ ...state, paused: undefined }, event)), /pause is gone/],
+    [
+      'a pause that a read ends',
+      broken('paused', 'jobRead', (next) => (state, event) => next({ ...state, paused: undefined }, event)),
+      /pause is gone/,
+    ],
     [
       'a pause that no person is notified of',
-      broken('watching', 'pauseRequested', (next) => (state, event) => unchanged(state, next(state, event), 'pauseChanges')),
+      broken(
+        'watching',
+        'pauseRequested',
+        (next) => (state, event) => unchanged(state, next(state, event), 'pauseChanges'),
+      ),
       /notified of a pause/,
     ],
-    ['a report that reports two pauses', broken('watching', 'pauseReported', () => (state) => ({ ...state, pauseChanges: [] })), /notified of a pause/],
+    [
+      'a report that reports two pauses',
+      broken('watching', 'pauseReported', () => (state) => ({ ...state, pauseChanges: [] })),
+      /notified of a pause/,
+    ],
     ['a fault that waits for nothing', broken('watching', 'faultsObserved', () => onlyRecorded), /nothing decides/],
-    ['a fault that waits for the time of an older decision', broken('waiting', 'faultsObserved', () => onlyRecorded), /older decision/],
+    [
+      'a fault that waits for the time of an older decision',
+      broken('waiting', 'faultsObserved', () => onlyRecorded),
+      /older decision/,
+    ],
     [
       'a decision that hides what arrived during it',
       broken('deciding', 'decided', (next) => (state, event) => next(state, { ...event, revision: state.revision })),
@@ -166,17 +229,28 @@ describe('the machine of a job', () => {
       broken('watching', 'jobRead', (next) => (state, event) => next({ ...state, mustRead: false }, event)),
       /change of the job was forgotten/,
     ],
-    ['a status of another phase', broken('deciding', 'decided', (next) => (state, event) => unchanged(state, next(state, event), 'status')), /shows/],
+    [
+      'a status of another phase',
+      broken('deciding', 'decided', (next) => (state, event) => unchanged(state, next(state, event), 'status')),
+      /shows/,
+    ],
     [
       'an end that comes too early',
       broken(
         'watching',
         'closed',
-        () => (state) => (state.over ? { ...dataOf(state), phase: 'ended', outcome: state.over, status: { ...state.status, phase: 'ended' } } : state),
+        () => (state) =>
+          state.over
+            ? { ...dataOf(state), phase: 'ended', outcome: state.over, status: { ...state.status, phase: 'ended' } }
+            : state,
       ),
       /something left to do/,
     ],
-    ['an end that is none', broken('ended', 'jobObserved', () => (state) => ({ ...state, mustRead: true })), /after the end/],
+    [
+      'an end that is none',
+      broken('ended', 'jobObserved', () => (state) => ({ ...state, mustRead: true })),
+      /after the end/,
+    ],
   ])('is found to break them with %s', (_defect, mutant, message) => {
     expect(findViolation(mutant, property, 2000)).toMatch(message);
   });

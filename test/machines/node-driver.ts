@@ -17,9 +17,29 @@ export const ada = { by: 'ada', reason: 'a test' };
 const faults: readonly Fault[] = [
   kernelFault({ id: 'kernel/boot-1/1', kernel: { bootId: 'boot-1', sequence: 1 } }),
   kernelFault({ id: 'kernel/boot-1/2', kernel: { bootId: 'boot-1', sequence: 2 } }),
-  kernelFault({ id: 'kernel/boot-1/3', code: 'xid/13', action: 'restart-app', kernel: { bootId: 'boot-1', sequence: 3 } }),
-  { id: 'node/not-ready/1', source: 'node', code: 'node/not-ready', message: 'its kubelet is silent', seenAt: '2026-11-21T07:09:03Z', node },
-  { id: 'preflight/1', source: 'preflight', code: 'preflight/slow-node', message: 'slow', seenAt: '2026-11-21T07:09:03Z', node, namespace: 'team-a' },
+  kernelFault({
+    id: 'kernel/boot-1/3',
+    code: 'xid/13',
+    action: 'restart-app',
+    kernel: { bootId: 'boot-1', sequence: 3 },
+  }),
+  {
+    id: 'node/not-ready/1',
+    source: 'node',
+    code: 'node/not-ready',
+    message: 'its kubelet is silent',
+    seenAt: '2026-11-21T07:09:03Z',
+    node,
+  },
+  {
+    id: 'preflight/1',
+    source: 'preflight',
+    code: 'preflight/slow-node',
+    message: 'slow',
+    seenAt: '2026-11-21T07:09:03Z',
+    node,
+    namespace: 'team-a',
+  },
 ];
 
 const modes = { act: settings({ mode: 'act' }), observe: settings() };
@@ -65,10 +85,14 @@ export const usual: Answer = {
 function viewIn({ view: was, quarantine, held }: NodeState, { machine, taint }: Answer, at: number): NodeView | null {
   if (machine === 'none') return null;
   const before = was ?? nodeView();
-  const same = machine === 'same' ? before : { ...before, uid: `uid-${at}`, ...(machine === 'another' && { systemUuid: `machine-${at}` }) };
+  const same =
+    machine === 'same'
+      ? before
+      : { ...before, uid: `uid-${at}`, ...(machine === 'another' && { systemUuid: `machine-${at}` }) };
   const { taint: _, ...bare } = same;
   const incident = quarantine?.incident ?? held?.incident ?? 'node/gpu-3/before';
-  const isOurs = taint === 'ours' || (taint === 'as it should be' && quarantine?.taint === 'ours' && machine === 'same');
+  const isOurs =
+    taint === 'ours' || (taint === 'as it should be' && quarantine?.taint === 'ours' && machine === 'same');
   if (isOurs) return { ...bare, taint: { value: 'xid-79', ours: true, incident } };
   return taint === 'of others' ? { ...bare, taint: { value: 'xid-79', ours: false } } : bare;
 }
@@ -76,7 +100,12 @@ function viewIn({ view: was, quarantine, held }: NodeState, { machine, taint }: 
 const decisionOf = (state: NodeState, arrived: readonly Fault[], mode: Answer['mode'], at: number) => {
   const request = state.phase === 'deciding' ? state.batch.request : undefined;
   const { view, judged } = state;
-  const facts = { ...(view && { node: view }), faults: arrived, ...(judged && { judged }), ...(request && { askedBy: request }) };
+  const facts = {
+    ...(view && { node: view }),
+    faults: arrived,
+    ...(judged && { judged }),
+    ...(request && { askedBy: request }),
+  };
   return { ...decideNode(facts, modes[mode]), settings: 'test', at };
 };
 
@@ -90,8 +119,11 @@ export function driven(state: NodeState, answer: Answer, at: number): NodeEvent 
       return { kind: 'decided', decision: decisionOf(state, state.batch.faults, answer.mode, at), at };
     case 'reserving': {
       const decision = decisionOf(state, state.faults, answer.mode, at);
-      if (state.held.reported !== undefined && state.held.by === 'kcover' && decision.kind !== 'quarantine') return { kind: 'noLongerWanted', decision };
-      return answer.granted ? { kind: 'reserved', incident: state.held.incident } : { kind: 'refused', because: answer.because };
+      if (state.held.reported !== undefined && state.held.by === 'kcover' && decision.kind !== 'quarantine')
+        return { kind: 'noLongerWanted', decision };
+      return answer.granted
+        ? { kind: 'reserved', incident: state.held.incident }
+        : { kind: 'refused', because: answer.because };
     }
     case 'quarantining':
       if (!answer.written) return { kind: 'quarantineNotWritten', because: answer.because };
@@ -99,7 +131,12 @@ export function driven(state: NodeState, answer: Answer, at: number): NodeEvent 
     case 'releasing':
       if (answer.release === 'gone') return { kind: 'releaseFoundNoNode' };
       if (answer.release === 'failed') return { kind: 'releaseFailed', because: answer.because, at };
-      return { kind: 'released', removed: answer.release === 'released', ...(answer.release === 'not-ours' && { remainingTaint: 'it stays' }), at };
+      return {
+        kind: 'released',
+        removed: answer.release === 'released',
+        ...(answer.release === 'not-ours' && { remainingTaint: 'it stays' }),
+        at,
+      };
     case 'closing': {
       const view = viewIn(state, answer, at);
       const mustLook = state.outcome.outcome === 'gone' && !state.view && hasArrivals(state);
@@ -110,7 +147,9 @@ export function driven(state: NodeState, answer: Answer, at: number): NodeEvent 
       const kind = pendingWork(state);
       const deadline = deadlineOf(state);
       if (kind) return { kind, at };
-      return deadline !== undefined && answer.waits ? { kind: 'deadlinePassed', deadline, at } : { kind: 'runContinued' };
+      return deadline !== undefined && answer.waits
+        ? { kind: 'deadlinePassed', deadline, at }
+        : { kind: 'runContinued' };
     }
   }
 }
@@ -122,23 +161,52 @@ const arriving: fc.Arbitrary<(state: NodeState, at: number) => NodeEvent> = fc.o
   fc.constant((): NodeEvent => ({ kind: 'recheckRequested' })),
   fc.constant((): NodeEvent => ({ kind: 'quarantineRequested', request: ada })),
   // The validator refuses others.
-  fc.constant((state: NodeState): NodeEvent => (state.view && !isOut(state) ? { kind: 'nodeObserved' } : { kind: 'releaseRequested', request: ada })),
-  fc.constant((state: NodeState): NodeEvent => ({ kind: isOut(state) ? 'releaseRequested' : 'quarantineRequested', request: ada })),
+  fc.constant((state: NodeState): NodeEvent =>
+    state.view && !isOut(state) ? { kind: 'nodeObserved' } : { kind: 'releaseRequested', request: ada },
+  ),
+  fc.constant((state: NodeState): NodeEvent => ({
+    kind: isOut(state) ? 'releaseRequested' : 'quarantineRequested',
+    request: ada,
+  })),
 );
 
 /** Answers that come twice, or in a phase that did not ask. */
 const late: fc.Arbitrary<(state: NodeState, at: number) => NodeEvent> = fc
-  .constantFrom<NodeState['phase']>('observing', 'deciding', 'reserving', 'quarantining', 'releasing', 'closing', 'watching', 'quarantined')
+  .constantFrom<NodeState['phase']>(
+    'observing',
+    'deciding',
+    'reserving',
+    'quarantining',
+    'releasing',
+    'closing',
+    'watching',
+    'quarantined',
+  )
   .map((phase) => (state, at) => {
     if (phase === state.phase || phase === 'watching') return { kind: 'deadlinePassed', deadline: -1, at };
     // A timer that fires in the moment of an arrival.
     if (phase === 'quarantined') return { kind: 'deadlinePassed', deadline: deadlineOf(state) ?? -1, at };
     const held = { because: 'late', since: 0, incident: 'node/gpu-3/late', reason: 'late', by: 'kcover', askAt: 0 };
     const outcome = { node, outcome: 'quiet', because: 'late' } as const;
-    return driven({ ...firstState(node, 0), view: nodeView(), held, batch: { faults: [] }, request: ada, outcome, afterwards: [], phase }, usual, at);
+    return driven(
+      {
+        ...firstState(node, 0),
+        view: nodeView(),
+        held,
+        batch: { faults: [] },
+        request: ada,
+        outcome,
+        afterwards: [],
+        phase,
+      },
+      usual,
+      at,
+    );
   });
 
-export const property = (violations: MachineProperty<NodeState, NodeEvent>['violations'] = violationsOfNode): MachineProperty<NodeState, NodeEvent> => ({
+export const property = (
+  violations: MachineProperty<NodeState, NodeEvent>['violations'] = violationsOfNode,
+): MachineProperty<NodeState, NodeEvent> => ({
   first: () => firstState(node, 0),
   events: fc.array(
     fc.oneof(

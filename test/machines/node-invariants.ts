@@ -10,44 +10,74 @@ type Step = Played<NodeState, NodeEvent>;
 /** An invariant: a sentence where the step breaks it. */
 type Invariant = (step: Step, earlier: readonly Step[]) => string | false;
 
-const idsOf = (state: NodeState): string[] => [...(state.phase === 'deciding' ? state.batch.faults : []), ...state.inbox].map(({ id }) => id);
-const requestIn = (state: NodeState) => state.requested ?? (state.phase === 'deciding' ? state.batch.request : undefined);
-const afterwardsIn = (state: NodeState): readonly Message[] => (state.phase === 'reserving' || state.phase === 'quarantining' ? state.afterwards : []);
+const idsOf = (state: NodeState): string[] =>
+  [...(state.phase === 'deciding' ? state.batch.faults : []), ...state.inbox].map(({ id }) => id);
+const requestIn = (state: NodeState) =>
+  state.requested ?? (state.phase === 'deciding' ? state.batch.request : undefined);
+const afterwardsIn = (state: NodeState): readonly Message[] =>
+  state.phase === 'reserving' || state.phase === 'quarantining' ? state.afterwards : [];
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Messages that were kept before the step and must still be, and those that it added. */
 const keptOf = ({ before, event }: Step): readonly Message[] => before.outbox.slice(event.kind === 'sent' ? 1 : 0);
 const addedBy = (step: Step): readonly Message[] => step.after.outbox.slice(keptOf(step).length);
-const returns = (step: Step): boolean => addedBy(step).some((message) => message.to === 'cluster' && message.returned === step.before.view?.uid);
-const hasReservation = ({ quarantine, held }: NodeState): boolean => quarantine !== undefined || held?.reserved === true;
+const returns = (step: Step): boolean =>
+  addedBy(step).some((message) => message.to === 'cluster' && message.returned === step.before.view?.uid);
+const hasReservation = ({ quarantine, held }: NodeState): boolean =>
+  quarantine !== undefined || held?.reserved === true;
 const isEnding = ({ phase }: NodeState): boolean => phase === 'closing' || phase === 'ended';
 /** The run ends without a machine that faults could be about. */
 const endsWithoutNode = ({ phase, view }: NodeState): boolean => phase === 'ended' && !view;
 
 const invariants: readonly Invariant[] = [
-  ({ after }) => after.quarantine !== undefined && after.held !== undefined && 'the node is quarantined and held at once',
+  ({ after }) =>
+    after.quarantine !== undefined && after.held !== undefined && 'the node is quarantined and held at once',
   ({ after }) => after.phase === 'watching' && isOut(after) && 'a quarantine is only watched',
 
   ({ before, event, after }) => {
-    const isSeen = event.kind === 'quarantineWritten' || (event.kind === 'observed' && event.view?.taint?.incident === before.held?.incident);
-    return after.quarantine !== undefined && !before.quarantine && !(isSeen && before.held?.reserved) && 'a quarantine began that was not read back';
+    const isSeen =
+      event.kind === 'quarantineWritten' ||
+      (event.kind === 'observed' && event.view?.taint?.incident === before.held?.incident);
+    return (
+      after.quarantine !== undefined &&
+      !before.quarantine &&
+      !(isSeen && before.held?.reserved) &&
+      'a quarantine began that was not read back'
+    );
   },
-  ({ before, event, after }) => after.phase === 'quarantining' && before.phase !== after.phase && event.kind !== 'reserved' && 'a write has no reservation',
+  ({ before, event, after }) =>
+    after.phase === 'quarantining' &&
+    before.phase !== after.phase &&
+    event.kind !== 'reserved' &&
+    'a write has no reservation',
   ({ before, event, after }, earlier) => {
     if (!before.quarantine || after.quarantine || (event.kind === 'observed' && after.held)) return false;
     const { incident } = before.quarantine;
-    const ends = [...earlier].flatMap(addedBy).some((message) => message.to === 'records' && message.record.incident === incident && message.record.ended);
+    const ends = [...earlier]
+      .flatMap(addedBy)
+      .some((message) => message.to === 'records' && message.record.incident === incident && message.record.ended);
     return !(ends && before.phase === 'closing') && 'a quarantine ended without a record of its end';
   },
   (step) => {
-    const begins = step.after.quarantine !== undefined && step.after.quarantine.incident !== step.before.quarantine?.incident;
-    return begins && !addedBy(step).some((message) => message.to === 'records' && !message.record.ended) && 'a quarantine began without a record';
+    const begins =
+      step.after.quarantine !== undefined && step.after.quarantine.incident !== step.before.quarantine?.incident;
+    return (
+      begins &&
+      !addedBy(step).some((message) => message.to === 'records' && !message.record.ended) &&
+      'a quarantine began without a record'
+    );
   },
-  ({ before, event, after }) => before.phase === 'releasing' && event.kind === 'releaseFailed' && !isOut(after) && 'a release that failed ended the quarantine',
+  ({ before, event, after }) =>
+    before.phase === 'releasing' &&
+    event.kind === 'releaseFailed' &&
+    !isOut(after) &&
+    'a release that failed ended the quarantine',
   ({ event: last, after }, earlier) => {
     const isReleased = after.phase === 'closing' && after.outcome.outcome === 'released';
     return (
-      isReleased && ![last, ...earlier.map(({ event }) => event)].some(({ kind }) => kind === 'released') && 'a release was reported that was not confirmed'
+      isReleased &&
+      ![last, ...earlier.map(({ event }) => event)].some(({ kind }) => kind === 'released') &&
+      'a release was reported that was not confirmed'
     );
   },
   ({ before, event, after }) =>
@@ -55,17 +85,26 @@ const invariants: readonly Invariant[] = [
     event.kind === 'releaseFailed' &&
     !(after.releaseAt !== undefined && after.releaseAt > event.at) &&
     'a failed release is not tried again later',
-  ({ after }) => after.release !== undefined && after.view !== undefined && !isOut(after) && !isEnding(after) && 'a release waits for a later quarantine',
+  ({ after }) =>
+    after.release !== undefined &&
+    after.view !== undefined &&
+    !isOut(after) &&
+    !isEnding(after) &&
+    'a release waits for a later quarantine',
 
   (step) => {
-    const lost = hasReservation(step.before) && !isEnding(step.before) && (!hasReservation(step.after) || isEnding(step.after));
-    const moved = hasReservation(step.before) && step.event.kind === 'observed' && step.event.view?.uid !== step.before.view?.uid;
+    const lost =
+      hasReservation(step.before) && !isEnding(step.before) && (!hasReservation(step.after) || isEnding(step.after));
+    const moved =
+      hasReservation(step.before) && step.event.kind === 'observed' && step.event.view?.uid !== step.before.view?.uid;
     return (lost || (moved && step.before.phase === 'observing')) && !returns(step) && 'a reservation was not returned';
   },
 
   ({ before, event, after }) => {
     const isJudged = before.phase === 'deciding' && event.kind === 'decided';
-    const missing = (isJudged ? before.inbox.map(({ id }) => id) : idsOf(before)).filter((id) => !idsOf(after).includes(id));
+    const missing = (isJudged ? before.inbox.map(({ id }) => id) : idsOf(before)).filter(
+      (id) => !idsOf(after).includes(id),
+    );
     return missing.length > 0 && !endsWithoutNode(after) && `${missing.join()} was lost`;
   },
   ({ before, event, after }) => {
@@ -78,20 +117,34 @@ const invariants: readonly Invariant[] = [
     const known = [...idsOf(after), ...after.faults.map(({ id }) => id)];
     return event.faults.some(({ id }) => !known.includes(id)) && 'a fault was not taken';
   },
-  ({ after }) => new Set([...idsOf(after), ...after.faults.map(({ id }) => id)]).size < idsOf(after).length + after.faults.length && 'a fault was taken twice',
+  ({ after }) =>
+    new Set([...idsOf(after), ...after.faults.map(({ id }) => id)]).size < idsOf(after).length + after.faults.length &&
+    'a fault was taken twice',
   ({ before, event, after }) => {
     const waiting = before.phase === 'deciding' && event.kind === 'decided' ? before.requested : requestIn(before);
     return waiting !== undefined && !requestIn(after) && !endsWithoutNode(after) && 'a request was lost';
   },
-  ({ before, after }) => before.stale && !after.stale && after.phase !== 'observing' && 'a change of the node was not looked at',
-  ({ before, after }) => before.recheck && !after.recheck && after.held !== undefined && after.phase !== 'reserving' && 'a notification was forgotten',
+  ({ before, after }) =>
+    before.stale && !after.stale && after.phase !== 'observing' && 'a change of the node was not looked at',
+  ({ before, after }) =>
+    before.recheck &&
+    !after.recheck &&
+    after.held !== undefined &&
+    after.phase !== 'reserving' &&
+    'a notification was forgotten',
   ({ before, event, after }) =>
-    before.phase === 'quarantining' && event.kind === 'quarantineNotWritten' && after.phase !== 'observing' && 'a write that failed was not looked at',
+    before.phase === 'quarantining' &&
+    event.kind === 'quarantineNotWritten' &&
+    after.phase !== 'observing' &&
+    'a write that failed was not looked at',
 
   (step) => !same(step.after.outbox.slice(0, keptOf(step).length), keptOf(step)) && 'a message was lost',
   (step) => {
     const later = [...afterwardsIn(step.after), ...addedBy(step)].map((message) => JSON.stringify(message));
-    return afterwardsIn(step.before).some((message) => !later.includes(JSON.stringify(message))) && 'a message that waited was lost';
+    return (
+      afterwardsIn(step.before).some((message) => !later.includes(JSON.stringify(message))) &&
+      'a message that waited was lost'
+    );
   },
   (step) =>
     addedBy(step).some((message) => message.to === 'jobs' && message.state === 'quarantined') &&
@@ -101,17 +154,34 @@ const invariants: readonly Invariant[] = [
     const { before, event } = step;
     if (event.kind !== 'refused' || before.phase !== 'reserving' || before.faults.length === 0) return false;
     const isReported = addedBy(step).some((message) => message.to === 'jobs' && message.state === 'held');
-    const last = earlier.findLast(({ event: { kind } }) => kind === 'refused' || kind === 'decided' || kind === 'quarantineNotWritten');
-    const isKnown = last?.event.kind === 'refused' && last.before.held?.incident === before.held.incident && last.event.because === event.because;
+    const last = earlier.findLast(
+      ({ event: { kind } }) => kind === 'refused' || kind === 'decided' || kind === 'quarantineNotWritten',
+    );
+    const isKnown =
+      last?.event.kind === 'refused' &&
+      last.before.held?.incident === before.held.incident &&
+      last.event.because === event.because;
     if (isKnown) return isReported && 'a refusal was reported twice';
     return before.held.reported === undefined && !isReported && 'a refusal was not reported';
   },
-  ({ before, event, after }) => event.kind === 'deadlinePassed' && event.deadline === -1 && !same(before, after) && 'a timer of another deadline counted',
   ({ before, event, after }) =>
-    event.kind === 'deadlinePassed' && before.inbox.length > 0 && before.phase !== after.phase && 'a deadline came before faults that wait',
-  ({ before, event, after }) => event.kind === 'runContinued' && isAtRest(before) && after.phase !== 'observing' && 'a new run did not look first',
+    event.kind === 'deadlinePassed' &&
+    event.deadline === -1 &&
+    !same(before, after) &&
+    'a timer of another deadline counted',
+  ({ before, event, after }) =>
+    event.kind === 'deadlinePassed' &&
+    before.inbox.length > 0 &&
+    before.phase !== after.phase &&
+    'a deadline came before faults that wait',
+  ({ before, event, after }) =>
+    event.kind === 'runContinued' && isAtRest(before) && after.phase !== 'observing' && 'a new run did not look first',
   ({ after }) => after.phase === 'ended' && after.outbox.length > 0 && 'it ended before everything was sent',
-  ({ after }) => after.phase === 'ended' && after.view !== undefined && (after.inbox.length > 0 || after.requested !== undefined) && 'it ended with work to do',
+  ({ after }) =>
+    after.phase === 'ended' &&
+    after.view !== undefined &&
+    (after.inbox.length > 0 || after.requested !== undefined) &&
+    'it ended with work to do',
   ({ before, after }) => before.phase === 'ended' && !same(before, after) && 'it went on after its end',
 ];
 

@@ -2,7 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import type { NodeQuarantine } from '../../contract/node/nodes.ts';
 import type { NodeEvent } from '../../workflows/node/events.ts';
 import type { Message } from '../../workflows/node/messages.ts';
-import { firstState, type HeldQuarantine, heldFor, mayRelease, type NodeState, pendingWork } from '../../workflows/node/state.ts';
+import {
+  firstState,
+  type HeldQuarantine,
+  heldFor,
+  mayRelease,
+  type NodeState,
+  pendingWork,
+} from '../../workflows/node/state.ts';
 import { nodeTransitions } from '../../workflows/node/transitions.ts';
 import { nextState, type Transition } from '../../workflows/state-machine.ts';
 import { kernelFault, nodeView } from '../support/builders.ts';
@@ -16,8 +23,12 @@ function isStuck(machine: typeof table, from: NodeState): boolean {
   let state = from;
   for (let step = 0; step < 60 && state.phase !== 'ended'; step++) {
     const at = 1_000_000 + step;
-    const isIdle = state.outbox.length === 0 && ['awaiting-reservation', 'quarantined'].includes(state.phase) && pendingWork(state) === undefined;
-    const event: NodeEvent = isIdle && state.release === undefined ? { kind: 'releaseRequested', request: ada } : driven(state, usual, at);
+    const isIdle =
+      state.outbox.length === 0 &&
+      ['awaiting-reservation', 'quarantined'].includes(state.phase) &&
+      pendingWork(state) === undefined;
+    const event: NodeEvent =
+      isIdle && state.release === undefined ? { kind: 'releaseRequested', request: ada } : driven(state, usual, at);
     state = nextState(machine, state, event);
   }
   return state.phase !== 'ended';
@@ -26,13 +37,21 @@ function isStuck(machine: typeof table, from: NodeState): boolean {
 type Change = (after: NodeState, before: NodeState, event: NodeEvent) => NodeState;
 
 /** The table with a deliberate defect: what `change` makes of the state after one kind of event in one phase. */
-function defect(phase: NodeState['phase'], kind: NodeEvent['kind'], change: Change, ...to: NodeState['phase'][]): typeof table {
+function defect(
+  phase: NodeState['phase'],
+  kind: NodeEvent['kind'],
+  change: Change,
+  ...to: NodeState['phase'][]
+): typeof table {
   const original = (table[phase] as Readonly<Record<string, Transition<NodeState, NodeState, NodeEvent>>>)[kind];
   const next = (state: NodeState, event: NodeEvent) => change(original?.next(state, event) ?? state, state, event);
   return withTransition(table, phase, kind, { to: [...(original?.to ?? []), ...to], next });
 }
 
-const without = (state: NodeState, to: Message['to']): NodeState => ({ ...state, outbox: state.outbox.filter((message) => message.to !== to) });
+const without = (state: NodeState, to: Message['to']): NodeState => ({
+  ...state,
+  outbox: state.outbox.filter((message) => message.to !== to),
+});
 const quarantineOf = ({ held }: NodeState): NodeQuarantine => ({
   incident: held?.incident ?? '',
   since: 0,
@@ -47,48 +66,107 @@ const omitReported = (held: HeldQuarantine): HeldQuarantine => {
 };
 const asBefore: Change = (_, before) => before;
 
-const ends = (machine: typeof table) => property(({ after }) => (isStuck(machine, after) ? ['it never comes to its end'] : []));
+const ends = (machine: typeof table) =>
+  property(({ after }) => (isStuck(machine, after) ? ['it never comes to its end'] : []));
 
 const defects: readonly (readonly [name: string, found: RegExp, machine: typeof table])[] = [
-  ['a quarantine that stays held', /quarantined and held/, defect('quarantining', 'quarantineWritten', (after, { held }) => ({ ...after, held }) as NodeState)],
-  ['a refusal that ends the wait', /only watched/, defect('reserving', 'refused', (after) => ({ ...after, phase: 'watching' }), 'watching')],
+  [
+    'a quarantine that stays held',
+    /quarantined and held/,
+    defect('quarantining', 'quarantineWritten', (after, { held }) => ({ ...after, held }) as NodeState),
+  ],
+  [
+    'a refusal that ends the wait',
+    /only watched/,
+    defect('reserving', 'refused', (after) => ({ ...after, phase: 'watching' }), 'watching'),
+  ],
   [
     'a reservation that counts as a quarantine',
     /not read back/,
-    defect('reserving', 'reserved', (after) => ({ ...after, phase: 'quarantined', quarantine: quarantineOf(after), held: undefined }), 'quarantined'),
+    defect(
+      'reserving',
+      'reserved',
+      (after) => ({ ...after, phase: 'quarantined', quarantine: quarantineOf(after), held: undefined }),
+      'quarantined',
+    ),
   ],
   [
     'a write before the reservation',
     /has no reservation/,
-    defect('awaiting-reservation', 'reservationBegun', (after) => ({ ...after, phase: 'quarantining' }) as NodeState, 'quarantining'),
+    defect(
+      'awaiting-reservation',
+      'reservationBegun',
+      (after) => ({ ...after, phase: 'quarantining' }) as NodeState,
+      'quarantining',
+    ),
   ],
-  ['a release without a record', /without a record of its end/, defect('releasing', 'released', (after) => without(after, 'records'))],
-  ['a quarantine without a record', /began without a record/, defect('quarantining', 'quarantineWritten', (after) => without(after, 'records'))],
+  [
+    'a release without a record',
+    /without a record of its end/,
+    defect('releasing', 'released', (after) => without(after, 'records')),
+  ],
+  [
+    'a quarantine without a record',
+    /began without a record/,
+    defect('quarantining', 'quarantineWritten', (after) => without(after, 'records')),
+  ],
   [
     'a failed release that counts',
     /failed ended the quarantine/,
-    defect('releasing', 'releaseFailed', (after) => ({ ...after, quarantine: undefined, held: undefined, phase: 'watching' }), 'watching'),
+    defect(
+      'releasing',
+      'releaseFailed',
+      (after) => ({ ...after, quarantine: undefined, held: undefined, phase: 'watching' }),
+      'watching',
+    ),
   ],
   [
     'a failed release that is reported as done',
     /not confirmed/,
-    defect('releasing', 'releaseFailed', (after) => ({ ...after, phase: 'closing', outcome: { node, outcome: 'released', because: '' } }), 'closing'),
+    defect(
+      'releasing',
+      'releaseFailed',
+      (after) => ({ ...after, phase: 'closing', outcome: { node, outcome: 'released', because: '' } }),
+      'closing',
+    ),
   ],
-  ['a failed release that is not tried again', /not tried again/, defect('releasing', 'releaseFailed', (after) => ({ ...after, releaseAt: undefined }))],
-  ['a release that stays without a quarantine', /later quarantine/, defect('observing', 'observed', (after, { release }) => ({ ...after, release }))],
-  ['a release that keeps its reservation', /reservation was not returned/, defect('releasing', 'released', (after) => without(after, 'cluster'))],
-  ['a machine that is gone and keeps its reservation', /reservation was not returned/, defect('observing', 'observed', (after) => without(after, 'cluster'))],
+  [
+    'a failed release that is not tried again',
+    /not tried again/,
+    defect('releasing', 'releaseFailed', (after) => ({ ...after, releaseAt: undefined })),
+  ],
+  [
+    'a release that stays without a quarantine',
+    /later quarantine/,
+    defect('observing', 'observed', (after, { release }) => ({ ...after, release })),
+  ],
+  [
+    'a release that keeps its reservation',
+    /reservation was not returned/,
+    defect('releasing', 'released', (after) => without(after, 'cluster')),
+  ],
+  [
+    'a machine that is gone and keeps its reservation',
+    /reservation was not returned/,
+    defect('observing', 'observed', (after) => without(after, 'cluster')),
+  ],
   [
     'a decision that begins without its faults',
     /was lost/,
     defect('watching', 'decisionBegun', (after) => ({ ...after, phase: 'deciding', batch: { faults: [] } })),
   ],
-  ['a decision that takes faults that came meanwhile', /was lost/, defect('deciding', 'decided', (after) => ({ ...after, inbox: [] }))],
+  [
+    'a decision that takes faults that came meanwhile',
+    /was lost/,
+    defect('deciding', 'decided', (after) => ({ ...after, inbox: [] })),
+  ],
   ['faults that are not taken while it writes', /not taken/, defect('quarantining', 'faultsObserved', asBefore)],
   [
     'faults that are taken again',
     /taken twice/,
-    defect('quarantined', 'faultsObserved', (after, before, event) => ('faults' in event ? { ...after, inbox: [...before.inbox, ...event.faults] } : after)),
+    defect('quarantined', 'faultsObserved', (after, before, event) =>
+      'faults' in event ? { ...after, inbox: [...before.inbox, ...event.faults] } : after,
+    ),
   ],
   [
     'a request that is dropped',
@@ -99,15 +177,36 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
       batch: { faults: after.phase === 'deciding' ? after.batch.faults : [] },
     })),
   ],
-  ['a decision whose faults are forgotten', /was forgotten/, defect('deciding', 'decided', (after, { faults }) => ({ ...after, faults }))],
-  ['a change of the node that is forgotten', /not looked at/, defect('deciding', 'decided', (after) => ({ ...after, stale: false }))],
-  ['a notification that is forgotten', /notification was forgotten/, defect('reserving', 'refused', (after) => ({ ...after, recheck: false }))],
+  [
+    'a decision whose faults are forgotten',
+    /was forgotten/,
+    defect('deciding', 'decided', (after, { faults }) => ({ ...after, faults })),
+  ],
+  [
+    'a change of the node that is forgotten',
+    /not looked at/,
+    defect('deciding', 'decided', (after) => ({ ...after, stale: false })),
+  ],
+  [
+    'a notification that is forgotten',
+    /notification was forgotten/,
+    defect('reserving', 'refused', (after) => ({ ...after, recheck: false })),
+  ],
   [
     'a failed write that is not looked at',
     /write that failed/,
-    defect('quarantining', 'quarantineNotWritten', (after) => ({ ...after, phase: 'awaiting-reservation' }) as NodeState, 'awaiting-reservation'),
+    defect(
+      'quarantining',
+      'quarantineNotWritten',
+      (after) => ({ ...after, phase: 'awaiting-reservation' }) as NodeState,
+      'awaiting-reservation',
+    ),
   ],
-  ['a message that is skipped', /message was lost/, defect('quarantined', 'sent', (after) => ({ ...after, outbox: after.outbox.slice(1) }))],
+  [
+    'a message that is skipped',
+    /message was lost/,
+    defect('quarantined', 'sent', (after) => ({ ...after, outbox: after.outbox.slice(1) })),
+  ],
   [
     'an Event that a refusal drops',
     /that waited was lost/,
@@ -119,26 +218,37 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   [
     'jobs that are notified before the write',
     /not in force/,
-    defect('reserving', 'reserved', (after) => ({ ...after, outbox: [...after.outbox, { to: 'jobs', state: 'quarantined', faults: [] }] })),
+    defect('reserving', 'reserved', (after) => ({
+      ...after,
+      outbox: [...after.outbox, { to: 'jobs', state: 'quarantined', faults: [] }],
+    })),
   ],
   [
     'a refusal that is reported again and again',
     /reported twice/,
-    defect('reserving', 'refused', (after) => ({ ...after, held: after.held && omitReported(after.held) }) as NodeState),
+    defect(
+      'reserving',
+      'refused',
+      (after) => ({ ...after, held: after.held && omitReported(after.held) }) as NodeState,
+    ),
   ],
   ['a refusal that no job learns', /not reported/, defect('reserving', 'refused', (after) => without(after, 'jobs'))],
   [
     'a timer of before',
     /another deadline/,
     defect('watching', 'deadlinePassed', (after, _, event) =>
-      'deadline' in event && event.deadline === -1 ? { ...after, phase: 'closing', outcome: { node, outcome: 'quiet', because: '' } } : after,
+      'deadline' in event && event.deadline === -1
+        ? { ...after, phase: 'closing', outcome: { node, outcome: 'quiet', because: '' } }
+        : after,
     ),
   ],
   [
     'a timer that comes before what arrived',
     /before faults that wait/,
     defect('awaiting-reservation', 'deadlinePassed', (after, before, event) =>
-      'deadline' in event && event.deadline !== -1 ? ({ ...before, phase: 'reserving', afterwards: [] } as unknown as NodeState) : after,
+      'deadline' in event && event.deadline !== -1
+        ? ({ ...before, phase: 'reserving', afterwards: [] } as unknown as NodeState)
+        : after,
     ),
   ],
   ['a new run that trusts the state', /look first/, defect('quarantined', 'runContinued', asBefore)],
@@ -150,13 +260,23 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   [
     'an end in spite of work',
     /with work to do/,
-    defect('closing', 'eventsWritten', (after, before) => (before.phase === 'closing' ? { ...before, phase: 'ended' } : after)),
+    defect('closing', 'eventsWritten', (after, before) =>
+      before.phase === 'closing' ? { ...before, phase: 'ended' } : after,
+    ),
   ],
-  ['an event that counts after the end', /went on/, defect('ended', 'nodeObserved', (after) => ({ ...after, stale: true }))],
+  [
+    'an event that counts after the end',
+    /went on/,
+    defect('ended', 'nodeObserved', (after) => ({ ...after, stale: true })),
+  ],
   [
     'a phase that the table does not name',
     /does not say/,
-    defect('deciding', 'decided', (after) => ({ ...after, phase: 'closing', outcome: { node, outcome: 'quiet', because: '' } })),
+    defect('deciding', 'decided', (after) => ({
+      ...after,
+      phase: 'closing',
+      outcome: { node, outcome: 'quiet', because: '' },
+    })),
   ],
 ];
 
@@ -176,9 +296,24 @@ describe('the machine of a node', () => {
   });
 
   it('does not apply a release to a later quarantine when its own is no longer wanted', () => {
-    const decided = { kind: 'quarantine', because: 'xid/79', faults: [kernelFault()], quietMs: 1, askAgainMs: 1, settings: 'x', at: 1 } as const;
+    const decided = {
+      kind: 'quarantine',
+      because: 'xid/79',
+      faults: [kernelFault()],
+      quietMs: 1,
+      askAgainMs: 1,
+      settings: 'x',
+      at: 1,
+    } as const;
     const held = { ...heldFor(undefined, decided, 'node/gpu-3/1', undefined), askAt: 1 };
-    const state: NodeState = { ...firstState(node, 0), phase: 'reserving', view: nodeView(), held, release: ada, afterwards: [] };
+    const state: NodeState = {
+      ...firstState(node, 0),
+      phase: 'reserving',
+      view: nodeView(),
+      held,
+      release: ada,
+      afterwards: [],
+    };
     expect(mayRelease(state)).toBe(true);
     const dropped = nextState(table, state, { kind: 'noLongerWanted', decision: { ...decided, kind: 'observe' } });
     const again: NodeState = { ...dropped, phase: 'deciding', batch: { faults: [kernelFault()] } };
@@ -187,11 +322,21 @@ describe('the machine of a node', () => {
   });
 
   it('keeps a bounded number of faults, and counts the others', () => {
-    const many = Array.from({ length: 300 }, (_, sequence) => kernelFault({ id: `kernel/boot-1/${sequence}`, kernel: { bootId: 'boot-1', sequence } }));
+    const many = Array.from({ length: 300 }, (_, sequence) =>
+      kernelFault({ id: `kernel/boot-1/${sequence}`, kernel: { bootId: 'boot-1', sequence } }),
+    );
     const state = nextState(table, firstState(node, 0), { kind: 'faultsObserved', faults: many, dropped: 1 });
     expect([state.inbox.length, state.dropped]).toEqual([200, 101]);
     const deciding: NodeState = { ...state, phase: 'deciding', inbox: [], batch: { faults: state.inbox } };
-    const decision = { kind: 'record', because: '', faults: state.inbox, quietMs: 1, askAgainMs: 1, settings: 'x', at: 1 } as const;
+    const decision = {
+      kind: 'record',
+      because: '',
+      faults: state.inbox,
+      quietMs: 1,
+      askAgainMs: 1,
+      settings: 'x',
+      at: 1,
+    } as const;
     const after = nextState(table, deciding, { kind: 'decided', decision, at: 1 });
     expect([after.faults.length, after.judged?.sequence]).toEqual([50, 199]);
   });

@@ -42,7 +42,12 @@ const report = fc
   });
 
 const wholeSet = fc
-  .record({ attempt, slow: fc.subarray([1, 3]), broken: fc.subarray([2]), ranks: fc.integer({ min: size - 1, max: size }) })
+  .record({
+    attempt,
+    slow: fc.subarray([1, 3]),
+    broken: fc.subarray([2]),
+    ranks: fc.integer({ min: size - 1, max: size }),
+  })
   .map(({ ranks, ...truth }) => Array.from({ length: ranks }, (_, rank) => reportOf({ size, ...truth }, rank)));
 
 const someReports = fc.array(report, { minLength: 1, maxLength: 2 });
@@ -58,7 +63,11 @@ const arrivals: fc.Arbitrary<Step> = fc.oneof(
     })),
     weight: 4,
   },
-  fc.record({ rank: fc.nat({ max: size - 1 }), attempt }).map(({ rank, attempt: of }): Step => (_, at) => ({ kind: 'podsTesting', pod: podOf(rank, of), at })),
+  fc.record({ rank: fc.nat({ max: size - 1 }), attempt }).map(({ rank, attempt: of }): Step => (_, at) => ({
+    kind: 'podsTesting',
+    pod: podOf(rank, of),
+    at,
+  })),
   fc.constant<Step>((_, at) => ({ kind: 'podsGone', at })),
   fc.record({ index: fc.nat({ max: 2 }), late: fc.boolean() }).map(({ index, late }): Step => (state, at) => {
     const running = timersOf(state);
@@ -86,10 +95,17 @@ export function answerIn(state: PreflightState, { seen, accepted }: Luck, at: nu
       const decision = decidePreflight(request, acting);
       // One at a time, where a decision lists a hundred.
       const faults = decision.faults.slice(0, 1);
-      return { kind: 'verdictDecided', decision: { ...decision, faults, left: decision.faults.length - faults.length, settings: '', at } };
+      return {
+        kind: 'verdictDecided',
+        decision: { ...decision, faults, left: decision.faults.length - faults.length, settings: '', at },
+      };
     }
     case 'notifying':
-      return { kind: 'nodesNotified', accepted: state.pending.slice(0, accepted).map(({ id }) => id), because: 'the namespace is full' };
+      return {
+        kind: 'nodesNotified',
+        accepted: state.pending.slice(0, accepted).map(({ id }) => id),
+        because: 'the namespace is full',
+      };
     case 'closing':
       return { kind: 'jobObserved', seen };
     case 'reporting':
@@ -102,10 +118,15 @@ export function answerIn(state: PreflightState, { seen, accepted }: Luck, at: nu
 const luck = fc.record({ seen: fc.constantFrom(gone, there, undefined), accepted: fc.nat({ max: 2 }) });
 
 /** Mostly in time. A late answer belongs to the effect before. */
-const answers: fc.Arbitrary<Step> = fc.record({ luck, late: fc.nat({ max: 5 }).map((n) => n === 0) }).map(({ luck: lucky, late }): Step => (state, at) => ({
-  ...answerIn(state, lucky, at),
-  effect: state.effect - (late ? 1 : 0),
-  at,
-}));
+const answers: fc.Arbitrary<Step> = fc
+  .record({ luck, late: fc.nat({ max: 5 }).map((n) => n === 0) })
+  .map(({ luck: lucky, late }): Step => (state, at) => ({
+    ...answerIn(state, lucky, at),
+    effect: state.effect - (late ? 1 : 0),
+    at,
+  }));
 
-export const events = fc.array(fc.oneof({ arbitrary: arrivals, weight: 2 }, { arbitrary: answers, weight: 3 }), { maxLength: 40, size: 'max' });
+export const events = fc.array(fc.oneof({ arbitrary: arrivals, weight: 2 }, { arbitrary: answers, weight: 3 }), {
+  maxLength: 40,
+  size: 'max',
+});

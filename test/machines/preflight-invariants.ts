@@ -1,7 +1,15 @@
 /** What must hold in every state of a preflight. */
 
 import type { CollectedReport } from '../../contract/preflight/preflight.ts';
-import { canContinueAsNew, firstState, isOlder, openOf, type PreflightState, shownPhase, timersOf } from '../../workflows/preflight/state.ts';
+import {
+  canContinueAsNew,
+  firstState,
+  isOlder,
+  openOf,
+  type PreflightState,
+  shownPhase,
+  timersOf,
+} from '../../workflows/preflight/state.ts';
 import type { PreflightEvent } from '../../workflows/preflight/transitions.ts';
 import type { MachineProperty, Played } from '../support/machine-properties.ts';
 import { events } from './preflight-events.ts';
@@ -13,7 +21,8 @@ const idOf = ({ pod, writtenAt }: CollectedReport): string => `${pod.uid} ${writ
 export const reportsIn = (state: PreflightState): readonly CollectedReport[] => openOf(state)?.reports ?? [];
 const closes = ({ before, after }: Step): boolean => before.last?.run !== after.last?.run;
 const isAnswer = ({ before, after }: Step): boolean => after.effect > before.effect;
-const judgesPart = ({ after }: Step) => (after.phase === 'judging' && after.evidence === 'part' && !after.first ? after.open : undefined);
+const judgesPart = ({ after }: Step) =>
+  after.phase === 'judging' && after.evidence === 'part' && !after.first ? after.open : undefined;
 
 /** Reports of which the last run that is over consisted, without those that moved to the next. */
 function judgedLast(steps: readonly Step[]): readonly string[] {
@@ -37,7 +46,8 @@ export const broken: Readonly<Record<string, Invariant>> = {
   'a rank counts twice, or for two pods, in one run': ({ before, after }) => {
     const ranks = reportsIn(after).map(({ report }) => report.rank);
     const same = openOf(before)?.run === openOf(after)?.run;
-    const other = (one: CollectedReport) => reportsIn(before).some(({ report, pod }) => report.rank === one.report.rank && pod.uid !== one.pod.uid);
+    const other = (one: CollectedReport) =>
+      reportsIn(before).some(({ report, pod }) => report.rank === one.report.rank && pod.uid !== one.pod.uid);
     return new Set(ranks).size < ranks.length || (same && reportsIn(after).some(other));
   },
   'a report is judged in two runs': (step, earlier) => {
@@ -50,7 +60,8 @@ export const broken: Readonly<Record<string, Invariant>> = {
   },
   'a verdict is not reported once': (step, earlier) => {
     const noted = ({ after }: Step) => (after.phase === 'reporting' ? after.report.note?.run : undefined);
-    const twice = isAnswer(step) && noted(step) !== undefined && earlier.some((one) => isAnswer(one) && noted(one) === noted(step));
+    const twice =
+      isAnswer(step) && noted(step) !== undefined && earlier.some((one) => isAnswer(one) && noted(one) === noted(step));
     return twice || (closes(step) && noted(step) !== step.after.last?.run);
   },
   'a run is complete although ranks are missing': (step) => {
@@ -58,7 +69,13 @@ export const broken: Readonly<Record<string, Invariant>> = {
     return closes(step) && last?.outcome === 'judged' && last.received !== last.expected;
   },
   'a run ends before its time': ({ before, after }) => {
-    if (after.phase !== 'judging' || after.evidence !== 'expired' || before.phase === 'judging' || before.phase === 'notifying') return false;
+    if (
+      after.phase !== 'judging' ||
+      after.evidence !== 'expired' ||
+      before.phase === 'judging' ||
+      before.phase === 'notifying'
+    )
+      return false;
     const { deadlines } = after.open;
     return !after.over && !deadlines?.deadline.fired && !deadlines?.inactivity.fired;
   },
@@ -70,17 +87,24 @@ export const broken: Readonly<Record<string, Invariant>> = {
   'a node was neither notified nor named as not notified': (step, earlier) => {
     const { verdict, unnotified = [] } = step.after.last ?? {};
     const known = [...acceptedIn([...earlier, step]), ...unnotified];
-    return closes(step) && [...(verdict?.failed ?? []), ...(verdict?.slow ?? [])].some(({ node }) => !known.includes(node));
+    return (
+      closes(step) && [...(verdict?.failed ?? []), ...(verdict?.slow ?? [])].some(({ node }) => !known.includes(node))
+    );
   },
   'the same part is judged again': (step, earlier) => {
     const open = judgesPart(step);
     const before = openOf(step.before);
     if (!open || step.before.phase === 'judging' || before?.run !== open.run) return false;
-    return earlier.some((one) => judgesPart(one)?.run === open.run && JSON.stringify(judgesPart(one)?.reports) === JSON.stringify(open.reports));
+    return earlier.some(
+      (one) =>
+        judgesPart(one)?.run === open.run && JSON.stringify(judgesPart(one)?.reports) === JSON.stringify(open.reports),
+    );
   },
   'a rank that writes again keeps its run open': ({ before, after }) => {
     const [was, is] = [openOf(before), openOf(after)];
-    return was !== undefined && was.run === is?.run && was.lastAt !== is.lastAt && was.reports.length === is.reports.length;
+    return (
+      was !== undefined && was.run === is?.run && was.lastAt !== is.lastAt && was.reports.length === is.reports.length
+    );
   },
   'an arrival is lost': ({ before, event, after }) => {
     if (before.phase === 'ended') return false;
@@ -89,24 +113,33 @@ export const broken: Readonly<Record<string, Invariant>> = {
     return event.kind === 'podsGone' && !after.podsGone;
   },
   'something that arrived waits for nothing': (step) =>
-    isAnswer(step) && ['waiting', 'opening', 'collecting', 'ended'].includes(step.after.phase) && (step.after.inbox.length > 0 || step.after.podsGone),
+    isAnswer(step) &&
+    ['waiting', 'opening', 'collecting', 'ended'].includes(step.after.phase) &&
+    (step.after.inbox.length > 0 || step.after.podsGone),
   'a wait has no deadline': (step) => {
     const timers = timersOf(step.after).map(({ name }) => name);
     if (!isAnswer(step)) return false;
-    return step.after.phase === 'waiting' ? !timers.includes('idle') : step.after.phase === 'collecting' && !(timers.join() === 'inactivity,deadline');
+    return step.after.phase === 'waiting'
+      ? !timers.includes('idle')
+      : step.after.phase === 'collecting' && !(timers.join() === 'inactivity,deadline');
   },
   'it ends although the workload was not seen to be over': (step, earlier) => {
-    const seen = [...earlier, step].flatMap(({ event }) => (event.kind === 'workloadObserved' ? [event.seen?.kind] : []));
+    const seen = [...earlier, step].flatMap(({ event }) =>
+      event.kind === 'workloadObserved' ? [event.seen?.kind] : [],
+    );
     return step.after.phase === 'ended' && seen.every((kind) => kind !== 'gone');
   },
   'an answer that came twice or too late changes something': ({ before, event, after }) =>
     'effect' in event && event.effect !== before.effect && JSON.stringify(before) !== JSON.stringify(after),
-  'people see another time although they see the same phase': ({ before, after }) => before.since !== after.since && shownPhase(before) === shownPhase(after),
+  'people see another time although they see the same phase': ({ before, after }) =>
+    before.since !== after.since && shownPhase(before) === shownPhase(after),
   'reports would continue as new': ({ after }) => canContinueAsNew(after) && JSON.stringify(after).includes('"tests":'),
 };
 
 /** All of them, or only some. */
-export const property = (some: readonly string[] = Object.keys(broken)): MachineProperty<PreflightState, PreflightEvent> => ({
+export const property = (
+  some: readonly string[] = Object.keys(broken),
+): MachineProperty<PreflightState, PreflightEvent> => ({
   first: () => firstState(0),
   events,
   violations: (step, earlier) => some.filter((what) => broken[what]?.(step, earlier)),

@@ -10,11 +10,18 @@ import type { CollectedReport, TestingPod } from '../../contract/preflight/prefl
 
 const first = firstState(0);
 const arrived = (state: Collection, ...items: readonly (CollectedReport | TestingPod)[]): Collection =>
-  sortInbox({ ...state, inbox: items.map((one) => ({ at: 0, ...('report' in one ? { report: one } : { testing: one }) })) });
+  sortInbox({
+    ...state,
+    inbox: items.map((one) => ({ at: 0, ...('report' in one ? { report: one } : { testing: one }) })),
+  });
 
 const decided = (open: OpenRun): PreflightDecision => {
   const { run, size, reports, notified } = open;
-  return { ...decidePreflight({ workload, run, size, reports, evidence: 'complete', notified }, settings({ mode: 'act' })), settings: '', at: 1 };
+  return {
+    ...decidePreflight({ workload, run, size, reports, evidence: 'complete', notified }, settings({ mode: 'act' })),
+    settings: '',
+    at: 1,
+  };
 };
 const openIn = ({ open }: Collection): OpenRun => {
   if (!open) throw new Error('no run is open');
@@ -23,13 +30,20 @@ const openIn = ({ open }: Collection): OpenRun => {
 const closed = (collection: Collection, open: Partial<OpenRun> = {}) => {
   const run = { ...openIn(collection), ...open };
   const decision = { ...decided(run), because: 'slow: gpu-1' };
-  return closeRun(dataOf({ ...first, ...collection }), { open: run, evidence: run.superseded ? 'superseded' : 'complete', first: decision });
+  return closeRun(dataOf({ ...first, ...collection }), {
+    open: run,
+    evidence: run.superseded ? 'superseded' : 'complete',
+    first: decision,
+  });
 };
 
 describe('a run that is closed', () => {
   it('says which nodes could not be notified, and why', () => {
     const collection = arrived(first, ...reportsOf({ size: 4, slow: [1] }));
-    const { last } = closed(collection, { notified: ['gpu-1'], unnotified: [{ node: 'gpu-1', because: 'the namespace is full' }] });
+    const { last } = closed(collection, {
+      notified: ['gpu-1'],
+      unnotified: [{ node: 'gpu-1', because: 'the namespace is full' }],
+    });
     expect(last).toMatchObject({
       unnotified: ['gpu-1'],
       because: 'slow: gpu-1; gpu-1 could not be notified, so no quarantine follows: the namespace is full',
@@ -37,14 +51,24 @@ describe('a run that is closed', () => {
   });
 
   it('says nothing of that when all were notified', () => {
-    expect(closed(arrived(first, ...reportsOf({ size: 4, slow: [1] })), { notified: ['gpu-1'] }).last).not.toHaveProperty('unnotified');
+    expect(
+      closed(arrived(first, ...reportsOf({ size: 4, slow: [1] })), { notified: ['gpu-1'] }).last,
+    ).not.toHaveProperty('unnotified');
   });
 
   it('leaves to the next run what pods of the next set have sent already, and what is notified stays so', () => {
     const mixed = arrived(first, reportOf({ size: 4 }, 0), reportOf({ size: 4, attempt: 2 }, 1), podOf(1, 2));
-    expect(mixed).toMatchObject({ open: { superseded: { because: 'llm-worker-1 and its set of pods are newer' } }, inbox: [{ testing: podOf(1, 2) }] });
+    expect(mixed).toMatchObject({
+      open: { superseded: { because: 'llm-worker-1 and its set of pods are newer' } },
+      inbox: [{ testing: podOf(1, 2) }],
+    });
     const next = closed(mixed, { notified: ['gpu-1'] });
-    expect(next).toMatchObject({ run: 2, last: { run: 1, outcome: 'superseded', received: 2 }, counted: [{ rank: 0 }], open: { run: 2, notified: ['gpu-1'] } });
+    expect(next).toMatchObject({
+      run: 2,
+      last: { run: 1, outcome: 'superseded', received: 2 },
+      counted: [{ rank: 0 }],
+      open: { run: 2, notified: ['gpu-1'] },
+    });
     expect(next.open?.reports.map(({ pod }) => pod)).toEqual([podOf(1, 2)]);
     expect(sortInbox(next)).toMatchObject({ testing: podOf(1, 2), inbox: [], open: { run: 2, superseded: undefined } });
   });

@@ -11,17 +11,32 @@ import { type broken, property, reportsIn, type Step } from './preflight-invaria
 type Table = typeof preflightTransitions;
 
 const all = property();
-type Change<Event> = (next: (changed: PreflightState, instead?: Event) => PreflightState, state: PreflightState, event: Event) => PreflightState;
+type Change<Event> = (
+  next: (changed: PreflightState, instead?: Event) => PreflightState,
+  state: PreflightState,
+  event: Event,
+) => PreflightState;
 type OfKind<Kind> = Extract<PreflightEvent, { readonly kind: Kind }>;
 
 /** The table with one transition changed: a deliberate defect, which the properties must find. Late answers still change nothing. */
-function withDefect<Kind extends PreflightEvent['kind']>(phase: PreflightState['phase'], kind: Kind, change: Change<OfKind<Kind>>): Table {
-  const { next, to } = preflightTransitions[phase as 'waiting'][kind as 'changesSeen'] as Transition<PreflightState, PreflightState, PreflightEvent>;
+function withDefect<Kind extends PreflightEvent['kind']>(
+  phase: PreflightState['phase'],
+  kind: Kind,
+  change: Change<OfKind<Kind>>,
+): Table {
+  const { next, to } = preflightTransitions[phase as 'waiting'][kind as 'changesSeen'] as Transition<
+    PreflightState,
+    PreflightState,
+    PreflightEvent
+  >;
   const defect = (state: PreflightState, event: PreflightEvent) =>
     'effect' in event && event.effect !== state.effect
       ? state
       : change((changed, instead = event as OfKind<Kind>) => next(changed, instead), state, event as OfKind<Kind>);
-  return { ...preflightTransitions, [phase]: { ...preflightTransitions[phase], [kind]: { to: [...to, 'waiting', 'judging'], next: defect } } };
+  return {
+    ...preflightTransitions,
+    [phase]: { ...preflightTransitions[phase], [kind]: { to: [...to, 'waiting', 'judging'], next: defect } },
+  };
 }
 
 const withOpen = (state: PreflightState, change: object): PreflightState =>
@@ -38,10 +53,16 @@ const defects: readonly (readonly [string, Table, keyof typeof broken])[] = [
   ],
   [
     'adds reports without a look at their ranks',
-    withDefect('collecting', 'reportsArrived', (next, state, { reports }) => withOpen(next(state), { reports: [...reportsIn(state), ...reports] })),
+    withDefect('collecting', 'reportsArrived', (next, state, { reports }) =>
+      withOpen(next(state), { reports: [...reportsIn(state), ...reports] }),
+    ),
     'a rank counts twice, or for two pods, in one run',
   ],
-  ['forgets what was judged', withDefect('reporting', 'reported', (next, state) => next({ ...state, counted: [] })), 'a report is judged in two runs'],
+  [
+    'forgets what was judged',
+    withDefect('reporting', 'reported', (next, state) => next({ ...state, counted: [] })),
+    'a report is judged in two runs',
+  ],
   [
     'gives up a run when its time is over',
     withDefect('collecting', 'changesSeen', (next, state) => {
@@ -54,7 +75,9 @@ const defects: readonly (readonly [string, Table, keyof typeof broken])[] = [
   ],
   [
     'reports a verdict again',
-    withDefect('reporting', 'reported', (next, state) => (state.effect % 2 === 0 ? { ...state, effect: state.effect + 1 } : next(state))),
+    withDefect('reporting', 'reported', (next, state) =>
+      state.effect % 2 === 0 ? { ...state, effect: state.effect + 1 } : next(state),
+    ),
     'a verdict is not reported once',
   ],
   [
@@ -99,11 +122,18 @@ const defects: readonly (readonly [string, Table, keyof typeof broken])[] = [
     withDefect('collecting', 'changesSeen', (next, state) => withOpen(next(state), { lastAt: state.effect * 10_000 })),
     'a rank that writes again keeps its run open',
   ],
-  ['drops what arrives while it judges', withDefect('judging', 'reportsArrived', (_next, state) => state), 'an arrival is lost'],
+  [
+    'drops what arrives while it judges',
+    withDefect('judging', 'reportsArrived', (_next, state) => state),
+    'an arrival is lost',
+  ],
   ['drops that its pods are gone', withDefect('closing', 'podsGone', (_next, state) => state), 'an arrival is lost'],
   [
     'waits without a look at what arrived meanwhile',
-    withDefect('opening', 'deadlinesDecided', (next, state) => ({ ...next({ ...state, inbox: [] }), inbox: state.inbox })),
+    withDefect('opening', 'deadlinesDecided', (next, state) => ({
+      ...next({ ...state, inbox: [] }),
+      inbox: state.inbox,
+    })),
     'something that arrived waits for nothing',
   ],
   [
@@ -114,7 +144,11 @@ const defects: readonly (readonly [string, Table, keyof typeof broken])[] = [
     }),
     'a wait has no deadline',
   ],
-  ['waits without a timer', withDefect('reporting', 'reported', (next, state) => ({ ...next(state), idle: undefined })), 'a wait has no deadline'],
+  [
+    'waits without a timer',
+    withDefect('reporting', 'reported', (next, state) => ({ ...next(state), idle: undefined })),
+    'a wait has no deadline',
+  ],
   [
     'takes a workload that could not be observed for one that is gone',
     withDefect('observing', 'workloadObserved', (next, state, { seen }) =>
@@ -212,7 +246,9 @@ describe('the machine of a preflight', () => {
   it.each<[string, Table, RegExp]>([
     [
       'tries to notify a node for ever',
-      withDefect('notifying', 'nodesNotified', (next, state) => next(state.phase === 'notifying' ? { ...state, tries: 1 } : state)),
+      withDefect('notifying', 'nodesNotified', (next, state) =>
+        next(state.phase === 'notifying' ? { ...state, tries: 1 } : state),
+      ),
       /does not end/,
     ],
     [

@@ -25,7 +25,12 @@ describe('reasons to hold', () => {
       { isFirst: false, since: 6000 },
     ]);
     const { all } = begin(...holds);
-    expect([all.times, heldFor(all, 'held', 12_000), heldFor(all, 'held', 20_000), heldFor(all, 'unobservable', 20_000)]).toEqual([5, 5000, 5000, undefined]);
+    expect([
+      all.times,
+      heldFor(all, 'held', 12_000),
+      heldFor(all, 'held', 20_000),
+      heldFor(all, 'unobservable', 20_000),
+    ]).toEqual([5, 5000, 5000, undefined]);
   });
 
   it('end together, and begin anew', () => {

@@ -13,7 +13,12 @@ import {
   noCapacityYet,
   waitedLong,
 } from '../../workflows/recovery/steps/capacity-data.ts';
-import { checkpoint, type CheckpointChange, type CheckpointData, checkpointUntil } from '../../workflows/recovery/steps/checkpoint.ts';
+import {
+  checkpoint,
+  type CheckpointChange,
+  type CheckpointData,
+  checkpointUntil,
+} from '../../workflows/recovery/steps/checkpoint.ts';
 import type { CommonChange } from '../../workflows/recovery/steps/step.ts';
 import { recoveryTransitions } from '../../workflows/recovery/transitions.ts';
 import { job, kernelFault, podFault } from '../support/builders.ts';
@@ -21,12 +26,21 @@ import { firstStop } from '../support/recovery-events.ts';
 
 const pod = (rank: number): AttemptPod => ({ name: `llm-${rank}`, uid: `uid-${rank}`, node: `gpu-${rank}` });
 const createdAt = '2026-11-21T06:00:00Z';
-const failureOf = ({ name, uid, node }: AttemptPod, id = uid): Fault => podFault({ id: `pod/${id}`, pod: { name, uid, createdAt }, ...(node && { node }) });
+const failureOf = ({ name, uid, node }: AttemptPod, id = uid): Fault =>
+  podFault({ id: `pod/${id}`, pod: { name, uid, createdAt }, ...(node && { node }) });
 const now = 1_000_000;
 
 describe('what was seen before a stop', () => {
-  const short: CapacityDecision = { kind: 'hold', because: 'capacity for 3 of 4 pods', remedy: 'add nodes', lookAgainMs: 1, settings: 'x', at: 1 };
-  const capacity = (...changes: readonly (CapacityChange | CommonChange)[]): CapacityData => changes.reduce(nextCapacity, noCapacityYet);
+  const short: CapacityDecision = {
+    kind: 'hold',
+    because: 'capacity for 3 of 4 pods',
+    remedy: 'add nodes',
+    lookAgainMs: 1,
+    settings: 'x',
+    at: 1,
+  };
+  const capacity = (...changes: readonly (CapacityChange | CommonChange)[]): CapacityData =>
+    changes.reduce(nextCapacity, noCapacityYet);
   const checkpoints = (...changes: readonly (CheckpointChange | CommonChange)[]): CheckpointData =>
     changes.reduce((data, change) => checkpoint.next(data, change), checkpoint.first);
   const found = (revision: number, at = now) => ({ kind: 'found', revision, at }) as const;
@@ -56,13 +70,25 @@ describe('what was seen before a stop', () => {
 
   it('keeps the first deadline of a wait for capacity, not counting the time in which it was held', () => {
     expect(capacity({ kind: 'waiting', until: 5000 }).wait).toEqual({ until: 5000, times: 1 });
-    const waits = capacity({ kind: 'waiting', until: 5000 }, { kind: 'heldFor', ms: 1000 }, { kind: 'waiting', until: 9000 });
+    const waits = capacity(
+      { kind: 'waiting', until: 5000 },
+      { kind: 'heldFor', ms: 1000 },
+      { kind: 'waiting', until: 9000 },
+    );
     expect(waits.wait).toEqual({ until: 6000, times: 2 });
-    expect(capacity({ kind: 'waiting', until: 5000 }, { kind: 'waited', ms: 500 }).wait).toEqual({ until: 5500, times: 1 });
+    expect(capacity({ kind: 'waiting', until: 5000 }, { kind: 'waited', ms: 500 }).wait).toEqual({
+      until: 5500,
+      times: 1,
+    });
   });
 
   it('counts one checkpoint of an attempt, and the next one only after a long hold', () => {
-    const seen = { kind: 'seen', attempt: 1, isStopped: false, result: { kind: 'saved', checkpointStep: 100, waitedMs: 1, because: 'saved' } } as const;
+    const seen = {
+      kind: 'seen',
+      attempt: 1,
+      isStopped: false,
+      result: { kind: 'saved', checkpointStep: 100, waitedMs: 1, because: 'saved' },
+    } as const;
     expect(checkpointUntil(checkpoints(seen, { kind: 'heldFor', ms: 59_000 }), now + 5000, false)).toBe('over');
     expect(checkpointUntil(checkpoints(seen, { kind: 'heldFor', ms: 61_000 }), now + 5000, false)).toBe(now + 5000);
     expect(checkpointUntil(checkpoints(seen, { kind: 'attemptStopped' }), now + 5000, false)).toBe(now + 5000);
@@ -72,7 +98,9 @@ describe('what was seen before a stop', () => {
   it('awaits a checkpoint until a deadline that may move earlier, and never later', () => {
     const awaited = checkpoints({ kind: 'awaited', until: now });
     expect([now - 1, now + 1].map((until) => checkpointUntil(awaited, until, false))).toEqual([now - 1, now]);
-    expect(checkpointUntil(checkpoints({ kind: 'awaited', until: now }, { kind: 'trainedOn' }), now + 1, false)).toBe(now + 1);
+    expect(checkpointUntil(checkpoints({ kind: 'awaited', until: now }, { kind: 'trainedOn' }), now + 1, false)).toBe(
+      now + 1,
+    );
   });
 
   it('looks for standby nodes again when others took them first, three times', () => {
@@ -86,32 +114,65 @@ describe('what was seen before a stop', () => {
 describe('a stop in preparation', () => {
   const limits = { attempts: 3, holdMs: 1, stopMs: 1, restartMs: 1, placementMs: 1 };
   const first = firstState({ incident: 'recovery/train/llm/job-uid/x', job, faults: [kernelFault()], limits }, now);
-  const plan = { severity: 'dead', level: { name: 'job', because: 'x' }, checkpoint: { strategy: 'none', because: 'x' }, ignored: [] } as const;
+  const plan = {
+    severity: 'dead',
+    level: { name: 'job', because: 'x' },
+    checkpoint: { strategy: 'none', because: 'x' },
+    ignored: [],
+  } as const;
   const preparing = (more: object): In<'preparing'> => {
     const decision = { kind: 'stop', by: 'suspend', because: 'xid/79', settings: 'x', at: now, plan } as const;
     const facts = { pods: [pod(0)], nodes: [], undecided: [], at: now - 3000 };
-    return { ...first, phase: 'preparing', step: 'capacity', decision, facts, covers: { revision: 0, faults: [] }, ...more };
+    return {
+      ...first,
+      phase: 'preparing',
+      step: 'capacity',
+      decision,
+      facts,
+      covers: { revision: 0, faults: [] },
+      ...more,
+    };
   };
   const next = (state: In<'preparing'>): RecoveryState =>
-    recoveryTransitions.preparing.prepared?.next(state, { kind: 'prepared', result: 'ready', turn: state.turn, at: now }) ?? state;
+    recoveryTransitions.preparing.prepared?.next(state, {
+      kind: 'prepared',
+      result: 'ready',
+      turn: state.turn,
+      at: now,
+    }) ?? state;
 
   it('is looked at again for its age alone three times in an attempt', () => {
-    expect([0, 1, 2, 3].map((agedLooks) => next(preparing({ agedLooks })).phase)).toEqual(['deciding', 'deciding', 'deciding', 'stopping']);
-    expect(next(preparing({ facts: { pods: [pod(0)], nodes: [], undecided: [], at: now - 2000 } })).phase).toBe('stopping');
+    expect([0, 1, 2, 3].map((agedLooks) => next(preparing({ agedLooks })).phase)).toEqual([
+      'deciding',
+      'deciding',
+      'deciding',
+      'stopping',
+    ]);
+    expect(next(preparing({ facts: { pods: [pod(0)], nodes: [], undecided: [], at: now - 2000 } })).phase).toBe(
+      'stopping',
+    );
   });
 
   it('tries the broken pods first again where they were passed over for lack of capacity, and not where they were tried', () => {
     const dropped = (noCapacity: object): RecoveryState['tried'] | undefined => {
       const state = preparing({ tried: [{ level: 'pod', because: 'x', ...noCapacity }] });
-      return recoveryTransitions.preparing.passedOverDropped?.next(state, { kind: 'passedOverDropped', turn: state.turn, at: now }).tried;
+      return recoveryTransitions.preparing.passedOverDropped?.next(state, {
+        kind: 'passedOverDropped',
+        turn: state.turn,
+        at: now,
+      }).tried;
     };
     expect([dropped({ noCapacity: true }), dropped({})?.length]).toEqual([[], 1]);
   });
 
   it('remembers a smaller size of the next attempt until another is chosen', () => {
     const chosen = (state: In<'preparing'>, pods?: number) =>
-      recoveryTransitions.preparing.nextSizeChosen?.next(state, { kind: 'nextSizeChosen', turn: state.turn, at: now, ...(pods !== undefined && { pods }) })
-        .nextPods;
+      recoveryTransitions.preparing.nextSizeChosen?.next(state, {
+        kind: 'nextSizeChosen',
+        turn: state.turn,
+        at: now,
+        ...(pods !== undefined && { pods }),
+      }).nextPods;
     expect([chosen(preparing({}), 3), chosen(preparing({ nextPods: 3 }))]).toEqual([3, undefined]);
   });
 });
@@ -119,21 +180,35 @@ describe('a stop in preparation', () => {
 describe('a stop', () => {
   it('takes the pods with it that were terminating, and those that came late', () => {
     const stop = firstStop();
-    const sent = stop.phase === 'stopping' && stop.stop ? { ...stop, stop: { ...stop.stop, terminating: [pod(7)] } } : undefined;
+    const sent =
+      stop.phase === 'stopping' && stop.stop ? { ...stop, stop: { ...stop.stop, terminating: [pod(7)] } } : undefined;
     if (!sent) throw new Error('no stop was sent');
     const result = { kind: 'stopped', at: createdAt, requests: 1, late: [pod(8)] } as const;
-    const after = recoveryTransitions.stopping.stopAnswered?.next(sent, { kind: 'stopAnswered', result, turn: sent.turn, at: now });
+    const after = recoveryTransitions.stopping.stopAnswered?.next(sent, {
+      kind: 'stopAnswered',
+      result,
+      turn: sent.turn,
+      at: now,
+    });
     expect(after?.stoppedPods).toEqual([...sent.stop.pods.map(({ uid }) => uid), 'uid-8', 'uid-7']);
     expect(after?.stops).toMatchObject([{ attempt: 1, pods: [...sent.stop.pods, pod(8)] }]);
   });
 });
 
 describe('the pods whose evidence is kept', () => {
-  const kept = (faults: readonly Fault[], pods: readonly AttemptPod[], terminating: readonly AttemptPod[] = [], stoppedPods: readonly string[] = []) =>
-    failingFirst({ faults, stoppedPods }, { pods, terminating });
+  const kept = (
+    faults: readonly Fault[],
+    pods: readonly AttemptPod[],
+    terminating: readonly AttemptPod[] = [],
+    stoppedPods: readonly string[] = [],
+  ) => failingFirst({ faults, stoppedPods }, { pods, terminating });
 
   it('are those that failed, those on blamed nodes, and the others, in this order', () => {
-    expect(kept([kernelFault({ node: 'gpu-1' }), failureOf(pod(2))], [pod(0), pod(1), pod(2)])).toEqual([pod(2), pod(1), pod(0)]);
+    expect(kept([kernelFault({ node: 'gpu-1' }), failureOf(pod(2))], [pod(0), pod(1), pod(2)])).toEqual([
+      pod(2),
+      pod(1),
+      pod(0),
+    ]);
   });
 
   it('include a failed one that ended, with its node, and one that somebody deleted', () => {

@@ -24,7 +24,10 @@ const violationIn = (mutant: Table): string | undefined =>
 function defect(phase: Phase, kind: RecoveryEvent['kind'], change: (real: Next) => Next, to?: readonly Phase[]): Table {
   const entry = (table[phase] as Readonly<Record<string, Entry | undefined>>)[kind];
   const real: Entry = entry ?? { to: [], next: (state) => state };
-  return withTransition(table as never, phase, kind, { to: to ?? real.to, next: change(real.next) } as never) as unknown as Table;
+  return withTransition(table as never, phase, kind, {
+    to: to ?? real.to,
+    next: change(real.next),
+  } as never) as unknown as Table;
 }
 
 /** An answer that counts in any phase, however late it comes. */
@@ -48,30 +51,50 @@ describe('the machine of a recovery', () => {
       'a stop that is sent again after its deadline',
       defect('stopping', 'stopAnswered', (real) => (state, event) => {
         if (event.kind !== 'stopAnswered' || event.result.kind !== 'timed-out') return real(state, event);
-        return { ...real(state, { ...event, result: { kind: 'interfered', because: 'x' } }), stopsStarted: state.stopsStarted };
+        return {
+          ...real(state, { ...event, result: { kind: 'interfered', because: 'x' } }),
+          stopsStarted: state.stopsStarted,
+        };
       }),
       /attempt \d is stopped twice/,
     ],
     [
       'an answer that begins a stop twice',
-      defect('stopping', 'stopStarted', (real) => (state, event) => real({ ...state, stop: undefined } as never, event)),
+      defect(
+        'stopping',
+        'stopStarted',
+        (real) => (state, event) => real({ ...state, stop: undefined } as never, event),
+      ),
       /stopped twice/,
     ],
     ['a late decision that counts', defect('deciding', 'decided', late), /pods of another attempt|a held recovery/],
-    ['a late answer to a stop that counts', defect('stopping', 'stopAnswered', late), /answered that was not asked|stopped twice|another attempt/],
+    [
+      'a late answer to a stop that counts',
+      defect('stopping', 'stopAnswered', late),
+      /answered that was not asked|stopped twice|another attempt/,
+    ],
     [
       'facts of another attempt',
       defect(
         'stopping',
         'stopStarted',
         (real) => (state, event) =>
-          real(state, event.kind === 'stopStarted' ? { ...event, facts: { ...event.facts, pods: [{ name: 'a9-0', uid: 'a9-0' }] } } : event),
+          real(
+            state,
+            event.kind === 'stopStarted'
+              ? { ...event, facts: { ...event.facts, pods: [{ name: 'a9-0', uid: 'a9-0' }] } }
+              : event,
+          ),
       ),
       /pods of another attempt/,
     ],
     [
       'an interruption that forgets a stop that was begun',
-      defect('stopping', 'interrupted', (real) => (state, event) => real({ ...state, stopsStarted: 0, forcing: [] }, event)),
+      defect(
+        'stopping',
+        'interrupted',
+        (real) => (state, event) => real({ ...state, stopsStarted: 0, forcing: [] }, event),
+      ),
       /not accounted for/,
     ],
     [
@@ -89,7 +112,10 @@ describe('the machine of a recovery', () => {
     ],
     [
       'an end without a resume',
-      defect('ending', 'settled', (real) => (state, event) => ({ ...real({ ...state, suspended: false }, event), suspended: state.suspended })),
+      defect('ending', 'settled', (real) => (state, event) => ({
+        ...real({ ...state, suspended: false }, event),
+        suspended: state.suspended,
+      })),
       /left suspended/,
     ],
     [
@@ -102,10 +128,19 @@ describe('the machine of a recovery', () => {
     ],
     ['a cancellation that a phase ignores', defect('placing', 'interrupted', ignored), /has no end/],
     ['a stop whose answer changes nothing', defect('stopping', 'stopAnswered', ignored), /answered and asked again/],
-    ['a second record', defect('recording', 'recorded', () => (state) => ({ ...state, turn: state.turn + 1 }), ['recording']), /recorded twice|has no end/],
+    [
+      'a second record',
+      defect('recording', 'recorded', () => (state) => ({ ...state, turn: state.turn + 1 }), ['recording']),
+      /recorded twice|has no end/,
+    ],
     [
       'a cancellation that replaces the end',
-      defect('recording', 'interrupted', () => (state, event) => (event.kind === 'interrupted' ? ({ ...state, end: event.end } as RecoveryState) : state)),
+      defect(
+        'recording',
+        'interrupted',
+        () => (state, event) =>
+          event.kind === 'interrupted' ? ({ ...state, end: event.end } as RecoveryState) : state,
+      ),
       /another end/,
     ],
     [
@@ -116,7 +151,9 @@ describe('the machine of a recovery', () => {
         (real) => (state, event) =>
           real(
             state,
-            event.kind === 'decided' && event.decision.kind === 'hold' ? { ...event, decision: { ...event.decision, kind: 'stop', by: 'suspend' } } : event,
+            event.kind === 'decided' && event.decision.kind === 'hold'
+              ? { ...event, decision: { ...event.decision, kind: 'stop', by: 'suspend' } }
+              : event,
           ),
       ),
       /a held recovery/,
@@ -126,7 +163,11 @@ describe('the machine of a recovery', () => {
       defect(
         'preparing',
         'prepared',
-        (real) => (state, event) => real(state.phase === 'preparing' ? { ...state, covers: { ...state.covers, revision: state.revision } } : state, event),
+        (real) => (state, event) =>
+          real(
+            state.phase === 'preparing' ? { ...state, covers: { ...state.covers, revision: state.revision } } : state,
+            event,
+          ),
       ),
       /something changed/,
     ],
@@ -147,7 +188,9 @@ describe('the machine of a recovery', () => {
       'deletions by force without end',
       defect('stopping', 'stopAnswered', (real) => (state, event) => {
         const after = real(state, event);
-        return after.phase === 'stopping' && after.stop && after.turn > state.turn ? { ...after, stop: { ...after.stop, rounds: 1 } } : after;
+        return after.phase === 'stopping' && after.stop && after.turn > state.turn
+          ? { ...after, stop: { ...after.stop, rounds: 1 } }
+          : after;
       }),
       /rounds by force/,
     ],
@@ -156,7 +199,11 @@ describe('the machine of a recovery', () => {
       defect('stopping', 'stopAnswered', (real) => (state, event) => ({ ...real(state, event), interferences: 0 })),
       /stops in a row did nothing/,
     ],
-    ['a phase that the table does not name', defect('held', 'lookOutdated', (real) => real, []), /which the table does not say/],
+    [
+      'a phase that the table does not name',
+      defect('held', 'lookOutdated', (real) => real, []),
+      /which the table does not say/,
+    ],
   ])('is found to break them with %s', (_defect, mutant, message) => {
     expect(violationIn(mutant)).toMatch(message);
   });

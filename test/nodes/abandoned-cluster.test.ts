@@ -8,12 +8,18 @@ import { noTraces, tracesOf } from './traces.ts';
 
 describe('a test cluster with a real node whose owner was killed', () => {
   it('is removed by the process that starts the next one, with its containers, network and mounts', async () => {
-    const owner = spawn(process.execPath, [join(import.meta.dirname, 'abandoned-cluster.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const owner = spawn(process.execPath, [join(import.meta.dirname, 'abandoned-cluster.ts')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const [said] = (await once(owner.stdout, 'data')) as [Buffer];
     const directory = said.toString().trim();
     owner.kill('SIGKILL');
     await once(owner, 'exit');
-    expect(tracesOf(directory)).toMatchObject({ groups: expect.arrayContaining(['memory']), loops: [expect.anything()], directory: true });
+    expect(tracesOf(directory)).toMatchObject({
+      groups: expect.arrayContaining(['memory']),
+      loops: [expect.anything()],
+      directory: true,
+    });
 
     expect(await sweep()).toContain(directory);
     await until('nothing left', 30_000, async () => {

@@ -14,7 +14,8 @@ import type { FaultyCluster } from './faulty-cluster.ts';
 import { xid64 } from './moved-ranks.ts';
 
 /** A line for another GPU, so that it is not a repetition. */
-const xid48 = (device: number): string => `NVRM: Xid (PCI:0000:${device.toString(16).padStart(2, '0')}:00): 48, DBE (double bit error)`;
+const xid48 = (device: number): string =>
+  `NVRM: Xid (PCI:0000:${device.toString(16).padStart(2, '0')}:00): 48, DBE (double bit error)`;
 
 export function agentFaults(clusterOf: () => FaultyCluster): void {
   afterEach(() => clusterOf().live.clear(), 120_000);
@@ -28,7 +29,9 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
   /** Codes of all faults of the node's workflow, once it has at least this many. */
   const faultsOf = ({ name }: RealNode, atLeast: number): Promise<string[]> =>
     until(`${atLeast} faults of ${name}`, 60_000, async () => {
-      const { faults } = await clusterOf().live.temporal.workflow.getHandle(nodeWorkflowId(name)).query<NodeStatus>(statusQuery);
+      const { faults } = await clusterOf()
+        .live.temporal.workflow.getHandle(nodeWorkflowId(name))
+        .query<NodeStatus>(statusQuery);
       const codes = faults.map(({ code }) => code).toSorted();
       return codes.length >= atLeast ? { found: codes } : { missing: codes.join() };
     });
@@ -36,12 +39,17 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
   /** Number of gaps of this kind that agents have reported. */
   async function gaps(what: string): Promise<number> {
     const { kcover } = clusterOf().live;
-    const [, count] = new RegExp(`^kcover_intake_gaps_total\\{what="${what}"\\} (\\d+)$`, 'm').exec(await kcover.metricsOf(kcover.controller)) ?? [];
+    const [, count] =
+      new RegExp(`^kcover_intake_gaps_total\\{what="${what}"\\} (\\d+)$`, 'm').exec(
+        await kcover.metricsOf(kcover.controller),
+      ) ?? [];
     return Number(count ?? 0);
   }
 
   const isReportedMissing = (what: string, before: number): Promise<true> =>
-    until(`the gap ${what}`, 60_000, async () => ((await gaps(what)) > before ? { found: true } : { missing: `${before} as before` }));
+    until(`the gap ${what}`, 60_000, async () =>
+      (await gaps(what)) > before ? { found: true } : { missing: `${before} as before` },
+    );
 
   const isOut = ({ name }: RealNode): Promise<void> => {
     const { recorder } = clusterOf().live;
@@ -115,7 +123,9 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
       await cluster.servers.trainingOperator.kill('SIGKILL');
       await cluster.servers.trainingOperator.start();
       const records = await live.settled(job, { withinMs: 180_000 });
-      expect(records).toMatchObject([{ outcome: 'recovered', faults: [{ code: 'xid/79', node: node.name }], stops: [{ attempt: 1 }] }]);
+      expect(records).toMatchObject([
+        { outcome: 'recovered', faults: [{ code: 'xid/79', node: node.name }], stops: [{ attempt: 1 }] },
+      ]);
       expect(records[0]?.runningPods.map((pod) => pod.node)).not.toContain(node.name);
       expect(nodes.filter(({ name }) => live.recorder.isQuarantined(name))).toEqual([node]);
       await stoppedOnce(job);

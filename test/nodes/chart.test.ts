@@ -16,7 +16,8 @@ import { type ChartRole, InstalledChart, objectsOfRelease } from './installed-ch
 
 const onProgress = (line: string): void => void process.stderr.write(`${line}\n`);
 const roles = ['agent', 'controller', 'worker'] as const;
-const xid = (code: number, text: string): string => `NVRM: Xid (PCI:0000:5d:00): ${code}, pid=4242, name=python, ${text}`;
+const xid = (code: number, text: string): string =>
+  `NVRM: Xid (PCI:0000:5d:00): ${code}, pid=4242, name=python, ${text}`;
 
 let cluster: TestCluster;
 let kube: Kube;
@@ -33,8 +34,13 @@ beforeAll(async () => {
   [gpu, plain] = cluster.realNodes as [RealNode, RealNode];
   await Promise.all([gpu.importImage(images.agent), plain.importImage(images.kcover)]);
   // Controllers and workers are not scheduled on nodes with GPUs.
-  await cluster.api.core.patchNode({ name: plain.name, body: { metadata: { labels: { 'nvidia.com/gpu.present': null } } } }, merge);
-  await cluster.api.core.createNamespace({ body: { metadata: { name: ownNamespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } } });
+  await cluster.api.core.patchNode(
+    { name: plain.name, body: { metadata: { labels: { 'nvidia.com/gpu.present': null } } } },
+    merge,
+  );
+  await cluster.api.core.createNamespace({
+    body: { metadata: { name: ownNamespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } },
+  });
   chart = new InstalledChart(cluster, helm, {
     image: { registry: 'localhost', pullPolicy: 'Never' },
     temporal: { address: cluster.temporal.address, namespace: cluster.temporal.namespace },
@@ -58,7 +64,11 @@ const annotationsOn = ({ metadata }: V1Node): readonly string[] =>
   Object.keys({ ...metadata?.annotations, ...metadata?.labels }).filter((key) => key.includes('kcover.io/'));
 
 const ask = async (...args: readonly string[]): Promise<string> => {
-  const to = { KUBECONFIG: cluster.kubernetes.kubeconfig, TEMPORAL_ADDRESS: cluster.temporal.address, TEMPORAL_NAMESPACE: cluster.temporal.namespace };
+  const to = {
+    KUBECONFIG: cluster.kubernetes.kubeconfig,
+    TEMPORAL_ADDRESS: cluster.temporal.address,
+    TEMPORAL_NAMESPACE: cluster.temporal.namespace,
+  };
   const { code, stdout, stderr } = await kcover(args, '', to);
   if (code !== 0) throw new Error(stderr);
   return stdout;
@@ -94,10 +104,15 @@ const listedAs = (incident: string): Promise<string> =>
   until(`${incident} in the list of nodes`, 60_000, async () => {
     const rows = JSON.parse(await ask('node', 'list', '--output', 'json')) as readonly Record<string, string>[];
     const said = JSON.stringify(rows);
-    return rows.some((row) => row['node'] === gpu.name && row['phase'] === 'quarantined' && row['incident'] === incident) ? { found: said } : { missing: said };
+    return rows.some(
+      (row) => row['node'] === gpu.name && row['phase'] === 'quarantined' && row['incident'] === incident,
+    )
+      ? { found: said }
+      : { missing: said };
   });
 
-const uidsOf = async (role: ChartRole): Promise<readonly (string | undefined)[]> => (await chart.pods(role)).map(({ metadata }) => metadata?.uid);
+const uidsOf = async (role: ChartRole): Promise<readonly (string | undefined)[]> =>
+  (await chart.pods(role)).map(({ metadata }) => metadata?.uid);
 
 describe('the chart on real kubelets', () => {
   it('runs every role where it belongs, and none of them has been started again', async () => {
@@ -111,24 +126,35 @@ describe('the chart on real kubelets', () => {
       ),
     );
     const well = [[true, 0]];
-    expect(seen.flat()).toEqual([['agent', gpu.name, well], ...['controller', 'controller', 'worker', 'worker'].map((role) => [role, plain.name, well])]);
+    expect(seen.flat()).toEqual([
+      ['agent', gpu.name, well],
+      ...['controller', 'controller', 'worker', 'worker'].map((role) => [role, plain.name, well]),
+    ]);
   });
 
-  it.each(roles)('passes every check of the doctor in the pod of the %s, except for warnings about a Temporal server without security', async (role) => {
-    const said = await doctorIn(role);
-    const findings = JSON.parse(said) as readonly { readonly check: string; readonly result: string }[];
-    expect(findings.length).toBeGreaterThan(3);
-    // Warnings about plain text and the namespace `default`, and about objects that the role may not read.
-    const expected = ['temporal access', 'temporal namespace', 'leader', `objects of the ${role}`];
-    expect(findings.filter(({ check, result }) => result === 'failed' || (result === 'warn' && !expected.includes(check)))).toEqual([]);
-  });
+  it.each(roles)(
+    'passes every check of the doctor in the pod of the %s, except for warnings about a Temporal server without security',
+    async (role) => {
+      const said = await doctorIn(role);
+      const findings = JSON.parse(said) as readonly { readonly check: string; readonly result: string }[];
+      expect(findings.length).toBeGreaterThan(3);
+      // Warnings about plain text and the namespace `default`, and about objects that the role may not read.
+      const expected = ['temporal access', 'temporal namespace', 'leader', `objects of the ${role}`];
+      expect(
+        findings.filter(({ check, result }) => result === 'failed' || (result === 'warn' && !expected.includes(check))),
+      ).toEqual([]);
+    },
+  );
 
   it('reports kernel lines that were written while the pod of the agent was replaced', async () => {
     gpu.kernelLog(xid(31, 'Ch 00000001, MMU Fault'));
     await eventWith(eventReasons.faultObserved, 'xid/31');
     const [uid] = await uidsOf('agent');
     const [pod] = await chart.pods('agent');
-    await cluster.api.core.deleteNamespacedPod({ name: pod?.metadata?.name ?? '', namespace: pod?.metadata?.namespace ?? '' });
+    await cluster.api.core.deleteNamespacedPod({
+      name: pod?.metadata?.name ?? '',
+      namespace: pod?.metadata?.namespace ?? '',
+    });
     gpu.kernelLog(xid(43, 'Ch 00000002, stopped processing'));
     await eventWith(eventReasons.faultObserved, 'xid/43');
     expect(await uidsOf('agent')).not.toContain(uid);

@@ -42,7 +42,10 @@ export function dyingRanks(begin: () => RankStory): void {
     it('is recreated by its operator, and is not a fault', async () => {
       const { live, cluster } = story.faulty;
       const job = await story.train();
-      await cluster.api.core.deleteNamespacedPod({ name: job.first[1]?.metadata?.name ?? '', namespace: job.namespace });
+      await cluster.api.core.deleteNamespacedPod({
+        name: job.first[1]?.metadata?.name ?? '',
+        namespace: job.namespace,
+      });
       const after = await awaitRunning(cluster.api, job, { except: new Set([uidOf(job, 1) ?? '']) });
       expect(after.map(({ metadata }) => metadata?.uid)).toContain(uidOf(job, 0));
       await live.settled(job, { incidents: 0 });
@@ -56,7 +59,10 @@ export function dyingRanks(begin: () => RankStory): void {
       const { manifestOf, live, cluster } = story.faulty;
       const namespace = 'typing-error';
       await cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
-      const created = await createJob(cluster.api, manifestOf({ on: story.on, image: 'localhost/nobody-has-this:1', graceSeconds: 2 })(namespace));
+      const created = await createJob(
+        cluster.api,
+        manifestOf({ on: story.on, image: 'localhost/nobody-has-this:1', graceSeconds: 2 })(namespace),
+      );
       await until('the image is not pulled', 60_000, () => isNotPulled(created));
       const job = { ...created, first: [], nodes: [], since: new Date() };
       await until('its workflow watches', 30_000, async () => {

@@ -17,7 +17,9 @@ import { startClusterRecorder } from '../support/cluster-recorder.ts';
 import { type LiveJob, LiveKcover, quick } from '../support/live-kcover.ts';
 import { obtainShellImage, type ShellTrainerOptions, shellTrainer } from './shell-trainer.ts';
 
-export type Trained = Omit<ShellTrainerOptions, 'name' | 'namespace' | 'image' | 'checkpoints'> & { readonly image?: string };
+export type Trained = Omit<ShellTrainerOptions, 'name' | 'namespace' | 'image' | 'checkpoints'> & {
+  readonly image?: string;
+};
 
 export interface FaultyCluster {
   readonly cluster: TestCluster;
@@ -45,7 +47,13 @@ export const say = (line: string): void => void process.stderr.write(`${line}\n`
 
 export async function startFaultyCluster(): Promise<FaultyCluster> {
   const image = await obtainShellImage(say);
-  const cluster = await startTestCluster({ nodes: 0, realNodes: 3, realKernelLog: true, initContainerImage: image.name, onProgress: say });
+  const cluster = await startTestCluster({
+    nodes: 0,
+    realNodes: 3,
+    realKernelLog: true,
+    initContainerImage: image.name,
+    onProgress: say,
+  });
   try {
     await Promise.all(cluster.realNodes.map((node) => node.importImage(image.archive)));
     return await equip(cluster, image);
@@ -55,13 +63,26 @@ export async function startFaultyCluster(): Promise<FaultyCluster> {
   }
 }
 
-async function equip(cluster: TestCluster, image: { readonly name: string; readonly archive: string }): Promise<FaultyCluster> {
+async function equip(
+  cluster: TestCluster,
+  image: { readonly name: string; readonly archive: string },
+): Promise<FaultyCluster> {
   const agentSettings = { ...shortReports.agentSettings, kernelLog: { userSpace: true } };
-  const kcover = await startKcover(cluster, { ...shortReports, workerSettings: quick, agentSettings, agentsOn: cluster.realNodes });
+  const kcover = await startKcover(cluster, {
+    ...shortReports,
+    workerSettings: quick,
+    agentSettings,
+    agentsOn: cluster.realNodes,
+  });
   const connection = await Connection.connect({ address: cluster.temporal.address });
   const temporal = new Client({ connection, namespace: cluster.temporal.namespace });
   const nodes = cluster.realNodes.map(({ name, hostRoot }) => ({ name, uid: '', hostRoot }));
-  const live = new LiveKcover({ ...cluster, nodes }, kcover, temporal, await startClusterRecorder(cluster.kubernetes.kubeconfig));
+  const live = new LiveKcover(
+    { ...cluster, nodes },
+    kcover,
+    temporal,
+    await startClusterRecorder(cluster.kubernetes.kubeconfig),
+  );
   const ends = await watchEnds(cluster.kubernetes.kubeconfig);
   const checkpoints = join(cluster.directory, 'checkpoints');
   mkdirSync(checkpoints);
@@ -92,7 +113,8 @@ async function equip(cluster: TestCluster, image: { readonly name: string; reado
     endOf: (uid) => ends.of.get(uid),
     evidenceOf: async (record) => {
       const texts = new Map<string, string>();
-      for (const { address } of record?.evidence ?? []) for (const file of await readdir(address)) texts.set(file, await readFile(join(address, file), 'utf8'));
+      for (const { address } of record?.evidence ?? [])
+        for (const file of await readdir(address)) texts.set(file, await readFile(join(address, file), 'utf8'));
       return texts;
     },
     stop: async () => {

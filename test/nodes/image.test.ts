@@ -23,7 +23,10 @@ interface Values {
 
 const targets = ['agent', 'kcover'] as const;
 const { agent, worker } = parse(readFileSync(join(context, 'charts/kcover/values.yaml'), 'utf8')) as Values;
-const users: Readonly<Record<Target, Container['user']>> = { agent: agent.securityContext, kcover: worker.podSecurityContext };
+const users: Readonly<Record<Target, Container['user']>> = {
+  agent: agent.securityContext,
+  kcover: worker.podSecurityContext,
+};
 const { version } = JSON.parse(readFileSync(join(context, 'package.json'), 'utf8')) as { version: string };
 
 const images = {} as Record<Target, UnpackedImage>;
@@ -50,7 +53,11 @@ const programsIn = ({ root }: UnpackedImage): string[] =>
 
 describe.each(targets)('the image %s', (target) => {
   it('starts kcover, as a user that is not root', () => {
-    expect(images[target].config).toMatchObject({ User: '1000:1000', Entrypoint: ['kcover'], WorkingDir: '/opt/kcover' });
+    expect(images[target].config).toMatchObject({
+      User: '1000:1000',
+      Entrypoint: ['kcover'],
+      WorkingDir: '/opt/kcover',
+    });
   });
 
   it('has Node and kcover for programs, and neither a shell nor a package manager', () => {
@@ -63,7 +70,9 @@ describe.each(targets)('the image %s', (target) => {
   });
 
   it('lets that user write records and evidence where no volume is mounted', () => {
-    const owners = ['records', 'evidence'].map((name) => statSync(join(images[target].root, 'var/lib/kcover', name)).uid);
+    const owners = ['records', 'evidence'].map(
+      (name) => statSync(join(images[target].root, 'var/lib/kcover', name)).uid,
+    );
     expect(owners).toEqual([1000, 1000]);
   });
 
@@ -74,11 +83,17 @@ describe.each(targets)('the image %s', (target) => {
   });
 
   it('has an SBOM with all packages, and only allowed licences', () => {
-    const { components } = JSON.parse(images[target].read('opt/kcover/sbom.cdx.json')) as { components: readonly Component[] };
+    const { components } = JSON.parse(images[target].read('opt/kcover/sbom.cdx.json')) as {
+      components: readonly Component[];
+    };
     expect(components.map(({ name }) => name)).toEqual(expect.arrayContaining(['fastify', 'node', 'libc6']));
-    const refused = components.filter((component) => !licencesOf(component).every((licence) => allowedLicences.has(licence)));
+    const refused = components.filter(
+      (component) => !licencesOf(component).every((licence) => allowedLicences.has(licence)),
+    );
     expect(refused).toEqual([]);
-    expect(packagesIn(images[target]).filter((name) => !components.some((component) => component.name === name))).toEqual([]);
+    expect(
+      packagesIn(images[target]).filter((name) => !components.some((component) => component.name === name)),
+    ).toEqual([]);
   });
 });
 
@@ -88,11 +103,15 @@ interface Component {
 }
 
 const licencesOf = ({ name, licenses }: Component): readonly string[] =>
-  licenses?.map(({ license, expression }) => license?.id ?? expression ?? '') ?? [licencesThatPackagesDoNotSay[name] ?? 'none said'];
+  licenses?.map(({ license, expression }) => license?.id ?? expression ?? '') ?? [
+    licencesThatPackagesDoNotSay[name] ?? 'none said',
+  ];
 
 const packagesIn = ({ root }: UnpackedImage): string[] => {
   const modules = join(root, 'opt/kcover/node_modules');
-  return readdirSync(modules).flatMap((name) => (name.startsWith('@') ? readdirSync(join(modules, name)).map((each) => `${name}/${each}`) : [name]));
+  return readdirSync(modules).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(modules, name)).map((each) => `${name}/${each}`) : [name],
+  );
 };
 
 describe('the image of the agent', () => {
@@ -100,7 +119,9 @@ describe('the image of the agent', () => {
     const packages = packagesIn(images.agent);
     expect(packages).toContain('undici');
     expect(packages.filter((name) => /^@kubernetes|^@temporalio|^@swc|^@grpc|webpack/.test(name))).toEqual([]);
-    expect(packagesIn(images.kcover)).toEqual(expect.arrayContaining(['@kubernetes/client-node', '@temporalio/worker']));
+    expect(packagesIn(images.kcover)).toEqual(
+      expect.arrayContaining(['@kubernetes/client-node', '@temporalio/worker']),
+    );
   });
 
   it('judges kernel lines, and says of a command that it does not have where that is', async () => {
@@ -108,7 +129,10 @@ describe('the image of the agent', () => {
     const judged = await images.agent.run({ args: ['classify', line], user: users.agent });
     expect(judged).toMatchObject({ code: 0, stdout: expect.stringContaining('xid/79') });
     const refused = await images.agent.run({ args: ['list'], user: users.agent });
-    expect(refused).toMatchObject({ code: 2, tail: expect.stringContaining('use the image of the controllers and workers') });
+    expect(refused).toMatchObject({
+      code: 2,
+      tail: expect.stringContaining('use the image of the controllers and workers'),
+    });
   });
 });
 
@@ -119,7 +143,10 @@ interface RoleContainer {
   readonly container: Pick<Container, 'env' | 'mounts'> & { readonly args?: readonly string[] };
 }
 
-const kernel = { '/host/dev/kmsg': '/dev/kmsg', '/host/proc/sys/kernel/random/boot_id': '/proc/sys/kernel/random/boot_id' };
+const kernel = {
+  '/host/dev/kmsg': '/dev/kmsg',
+  '/host/proc/sys/kernel/random/boot_id': '/proc/sys/kernel/random/boot_id',
+};
 const nowhere = { TEMPORAL_ADDRESS: '127.0.0.1:1', KUBECONFIG: '/etc/kcover/settings/kubeconfig' };
 
 /** Mounts and settings of the chart for each role; without a cluster, controller and worker start and wait for it. */
@@ -157,10 +184,15 @@ describe.each(Object.entries(roles))('the role %s', (name, { image, settings, pa
   it('starts as the user of the chart, with a root that is read-only', async () => {
     const port = await freePort();
     const home = join(directory, name);
-    const made = Object.fromEntries(Object.entries(container.mounts ?? {}).map(([at, from]) => [at, from.startsWith('/') ? from : join(home, from)]));
+    const made = Object.fromEntries(
+      Object.entries(container.mounts ?? {}).map(([at, from]) => [at, from.startsWith('/') ? from : join(home, from)]),
+    );
     for (const from of [home, join(home, 'settings'), ...Object.values(made).filter((each) => each.startsWith(home))])
       mkdirSync(from, { recursive: true, mode: 0o777 });
-    writeFileSync(join(home, 'settings/settings.yaml'), JSON.stringify({ ...settings, health: { listen: `127.0.0.1:${port}` } }));
+    writeFileSync(
+      join(home, 'settings/settings.yaml'),
+      JSON.stringify({ ...settings, health: { listen: `127.0.0.1:${port}` } }),
+    );
     writeFileSync(join(home, 'settings/kubeconfig'), JSON.stringify(kubeconfig));
 
     const began = performance.now();
@@ -174,8 +206,13 @@ describe.each(Object.entries(roles))('the role %s', (name, { image, settings, pa
     role.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
     try {
       const answer = await awaitAnswer(`http://127.0.0.1:${port}${path}`, () => role.exitCode !== null);
-      console.error(`${name}: ${path} after ${Math.round(performance.now() - began)} ms, image of ${Math.round(images[image].size / 1e6)} MB`);
-      expect({ answer, said }).toEqual({ answer: expect.stringMatching(/^ok\n/), said: expect.stringContaining(`"role":"${name}"`) });
+      console.error(
+        `${name}: ${path} after ${Math.round(performance.now() - began)} ms, image of ${Math.round(images[image].size / 1e6)} MB`,
+      );
+      expect({ answer, said }).toEqual({
+        answer: expect.stringMatching(/^ok\n/),
+        said: expect.stringContaining(`"role":"${name}"`),
+      });
       if (name === 'agent') expect(answer).not.toContain('kernel-log cannot be read');
     } finally {
       const ended = once(role, 'close');

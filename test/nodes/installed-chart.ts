@@ -53,20 +53,37 @@ export class InstalledChart {
   /** Runs the program of the image in a pod of the role. */
   async kcoverIn(role: ChartRole, ...args: readonly string[]): Promise<string> {
     const [pod] = await this.pods(role);
-    return execInContainer(this.#cluster, { namespace: namespaceOf(role), name: pod?.metadata?.name ?? '', container: role }, ['kcover', ...args]);
+    return execInContainer(
+      this.#cluster,
+      { namespace: namespaceOf(role), name: pod?.metadata?.name ?? '', container: role },
+      ['kcover', ...args],
+    );
   }
 
   async #helm(...args: readonly string[]): Promise<void> {
-    const { code, tail } = await helmFor(this.#program, this.#cluster).run(...args, ...patience, '--namespace', ownNamespace);
-    if (code !== 0) throw new Error(`helm ${args[0]} ended with code ${code}\n  because: ${tail}\n  and:     ${await this.#waiting()}`);
+    const { code, tail } = await helmFor(this.#program, this.#cluster).run(
+      ...args,
+      ...patience,
+      '--namespace',
+      ownNamespace,
+    );
+    if (code !== 0)
+      throw new Error(
+        `helm ${args[0]} ended with code ${code}\n  because: ${tail}\n  and:     ${await this.#waiting()}`,
+      );
   }
 
   /** Why pods are not ready. */
   async #waiting(): Promise<string> {
-    const pods = (await Promise.all((['agent', 'controller', 'worker'] as const).map((role) => this.pods(role)))).flat();
+    const pods = (
+      await Promise.all((['agent', 'controller', 'worker'] as const).map((role) => this.pods(role)))
+    ).flat();
     return pods
       .filter(({ status }) => !status?.containerStatuses?.every(({ ready }) => ready))
-      .map(({ metadata, status }) => `${metadata?.name} ${status?.phase} ${JSON.stringify(status?.containerStatuses?.[0] ?? status?.conditions)}`)
+      .map(
+        ({ metadata, status }) =>
+          `${metadata?.name} ${status?.phase} ${JSON.stringify(status?.containerStatuses?.[0] ?? status?.conditions)}`,
+      )
       .join('\n           ');
   }
 }
@@ -74,7 +91,11 @@ export class InstalledChart {
 const namespaceOf = (role: ChartRole): string => (role === 'agent' ? agentNamespace : ownNamespace);
 
 interface ResourceList {
-  readonly resources: readonly { readonly name: string; readonly namespaced: boolean; readonly verbs: readonly string[] }[];
+  readonly resources: readonly {
+    readonly name: string;
+    readonly namespaced: boolean;
+    readonly verbs: readonly string[];
+  }[];
 }
 
 /** `plural/name` of every object that belongs to the release by its label, and of every object in its namespaces; Events are not counted. */
@@ -95,7 +116,10 @@ async function objectsAt(kube: Kube, place: string): Promise<readonly string[]> 
   const found = listed.map(async ({ name, namespaced }) => {
     const all = await listObjects<KubernetesObject>(kube, `${place}/${name}`, {}, `list ${name}`);
     return all
-      .filter(({ metadata }) => metadata?.labels?.['app.kubernetes.io/instance'] === release || (namespaced && isOurs(metadata?.namespace)))
+      .filter(
+        ({ metadata }) =>
+          metadata?.labels?.['app.kubernetes.io/instance'] === release || (namespaced && isOurs(metadata?.namespace)),
+      )
       .map(({ metadata }) => `${name}/${metadata?.name}`);
   });
   return (await Promise.all(found)).flat();

@@ -5,7 +5,8 @@ import { violations } from '../support/invariants.ts';
 import { type RankStory, uidOf } from './rank-story.ts';
 
 /** The GPU's memory has no reserved rows left. Training continues for now, so there is time to save. */
-export const xid64 = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: All reserved rows for bank are remapped';
+export const xid64 =
+  'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: All reserved rows for bank are remapped';
 
 /** Tests in which ranks have to leave one of two healthy nodes. */
 export function movedRanks(begin: () => RankStory): void {
@@ -20,7 +21,11 @@ export function movedRanks(begin: () => RankStory): void {
       const { order, nodeOf, endOf, savedStep, live } = story.faulty;
       // The master is on the first of its nodes, which other jobs may need, so the fault is not there.
       const [Master = '', Worker = ''] = story.on;
-      const job = await story.train({ prefers: { Master, Worker }, annotations: { 'kcover.io/checkpoint': 'on-termination' }, graceSeconds: 8 });
+      const job = await story.train({
+        prefers: { Master, Worker },
+        annotations: { 'kcover.io/checkpoint': 'on-termination' },
+        graceSeconds: 8,
+      });
       await order(job, 1, `trap '' TERM`);
       await sleep(1000);
       nodeOf(job, 1).kernelLog(xid64);
@@ -43,7 +48,8 @@ export function movedRanks(begin: () => RankStory): void {
       const { cluster, nodeOf } = story.faulty;
       const job = await story.train();
       const { name } = nodeOf(job, 1);
-      const cordon = (unschedulable: boolean) => cluster.api.core.patchNode({ name, body: [{ op: 'add', path: '/spec/unschedulable', value: unschedulable }] });
+      const cordon = (unschedulable: boolean) =>
+        cluster.api.core.patchNode({ name, body: [{ op: 'add', path: '/spec/unschedulable', value: unschedulable }] });
       await cordon(true);
       try {
         await evict(cluster.api, job.first[1] ?? {});

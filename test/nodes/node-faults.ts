@@ -14,7 +14,8 @@ import { RankStory } from './rank-story.ts';
 const patience = 300_000;
 
 /** Whether the trainer of this job still runs as a process of the node. */
-const trainsOn = async (node: RealNode, { name }: LiveJob): Promise<boolean> => (await node.run('ps', 'ax', '-o', 'args')).includes(name);
+const trainsOn = async (node: RealNode, { name }: LiveJob): Promise<boolean> =>
+  (await node.run('ps', 'ax', '-o', 'args')).includes(name);
 
 export function nodeFaults(clusterOf: () => FaultyCluster): void {
   /** Expects that the job runs on other nodes, that only pods of that node were deleted by force, and that the record does not claim that their processes are dead. */
@@ -37,7 +38,9 @@ export function nodeFaults(clusterOf: () => FaultyCluster): void {
     await until(`${node.name} Ready`, 120_000, async () =>
       isReady(await cluster.api.core.readNode({ name: node.name })) ? { found: true } : { missing: 'it is not' },
     );
-    await until(`the old trainer on ${node.name} ended`, 60_000, async () => ((await trainsOn(node, job)) ? { missing: 'it is there' } : { found: true }));
+    await until(`the old trainer on ${node.name} ended`, 60_000, async () =>
+      (await trainsOn(node, job)) ? { missing: 'it is there' } : { found: true },
+    );
     expect(await live.settled(job)).toHaveLength(1);
   }
 
@@ -49,7 +52,10 @@ export function nodeFaults(clusterOf: () => FaultyCluster): void {
     beforeAll(async () => {
       const { nodes, train } = clusterOf();
       const [sound, second, third] = nodes as [RealNode, RealNode, RealNode];
-      jobs = [await train({ prefers: { Master: second.name, Worker: sound.name } }), await train({ prefers: { Master: sound.name, Worker: third.name } })];
+      jobs = [
+        await train({ prefers: { Master: second.name, Worker: sound.name } }),
+        await train({ prefers: { Master: sound.name, Worker: third.name } }),
+      ];
       expect(jobs.map((job) => job.nodes.map(({ name }) => name))).toEqual([
         [second.name, sound.name],
         [sound.name, third.name],
@@ -59,7 +65,8 @@ export function nodeFaults(clusterOf: () => FaultyCluster): void {
     }, patience);
     afterAll(() => clusterOf().live.clear(), 120_000);
 
-    describe('with faults of ranks on the remaining node at the same time:', () => dyingRanks(() => new RankStory(clusterOf(), clusterOf().nodes.slice(0, 1))));
+    describe('with faults of ranks on the remaining node at the same time:', () =>
+      dyingRanks(() => new RankStory(clusterOf(), clusterOf().nodes.slice(0, 1))));
 
     it('have the job of the one without a kubelet restarted elsewhere, though its old master still trains', async () => {
       await leftNode(jobs[0], withoutKubelet, 0);

@@ -37,7 +37,9 @@ const allocatable = (node: RealNode, gpus: string): Promise<string> =>
 const readiness = (node: RealNode, ready: boolean): Promise<V1Node> =>
   until(`${node.name} ${ready ? 'Ready' : 'not Ready'}`, 180_000, async () => {
     const seen = await nodeOf(node);
-    return isReady(seen) === ready ? { found: seen } : { missing: JSON.stringify(seen.status?.conditions?.find(({ type }) => type === 'Ready')) };
+    return isReady(seen) === ready
+      ? { found: seen }
+      : { missing: JSON.stringify(seen.status?.conditions?.find(({ type }) => type === 'Ready')) };
   });
 
 /** As clients in a pod do. */
@@ -67,9 +69,18 @@ describe('real nodes', () => {
 
   it('let pods reach the API server by its Service, as their own account, and each other across nodes, by address and by name', async () => {
     const script = 'mkdir /www && echo hello >/www/index.html && exec busybox httpd -f -p 8080 -h /www';
-    const { status } = await runPod(cluster, { name: 'server', node: one.name, image: image.name, script, labels: { of: 'hello' } });
+    const { status } = await runPod(cluster, {
+      name: 'server',
+      node: one.name,
+      image: image.name,
+      script,
+      labels: { of: 'hello' },
+    });
     const spec = { selector: { of: 'hello' }, ports: [{ port: 80, targetPort: 8080 }] };
-    await cluster.api.core.createNamespacedService({ namespace: 'default', body: { metadata: { name: 'hello' }, spec } });
+    await cluster.api.core.createNamespacedService({
+      namespace: 'default',
+      body: { metadata: { name: 'hello' }, spec },
+    });
     await runPod(cluster, { name: 'client', node: other.name, image: image.name, script: 'sleep 600' });
     const ask = (...args: string[]): Promise<string> =>
       execIn(cluster, 'client', 'curl', '-sS', '--retry', '10', '--retry-all-errors', '--retry-delay', '1', ...args);
@@ -102,7 +113,13 @@ describe('real nodes', () => {
 
   it('give a pod the devices that it asks for', async () => {
     const container = { resources: { limits: { 'nvidia.com/gpu': '2' } } };
-    await runPod(cluster, { name: 'trainer', node: one.name, image: image.name, script: 'echo $NVIDIA_VISIBLE_DEVICES; sleep 600', container });
+    await runPod(cluster, {
+      name: 'trainer',
+      node: one.name,
+      image: image.name,
+      script: 'echo $NVIDIA_VISIBLE_DEVICES; sleep 600',
+      container,
+    });
     expect(await logWith(cluster, 'trainer', 'GPU')).toMatch(/^GPU-real-0-\d,GPU-real-0-\d\n$/);
     await deletePod(cluster, 'trainer', 0);
   });
@@ -110,7 +127,13 @@ describe('real nodes', () => {
   it('show containers a kernel log of their own, to which a fault is written', async () => {
     const volumes = [{ name: 'log', hostPath: { path: '/dev/kmsg', type: 'CharDevice' } }];
     const volumeMounts = [{ name: 'log', mountPath: '/host/kmsg', readOnly: true }];
-    const spec = { name: 'reader', image: image.name, script: 'tail -f /host/kmsg', container: { volumeMounts }, spec: { volumes } };
+    const spec = {
+      name: 'reader',
+      image: image.name,
+      script: 'tail -f /host/kmsg',
+      container: { volumeMounts },
+      spec: { volumes },
+    };
     await runPod(cluster, { ...spec, node: one.name });
     one.kernelLog('NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.');
     expect(await logWith(cluster, 'reader', 'Xid')).toContain('fallen off the bus');
@@ -126,7 +149,12 @@ describe('real nodes', () => {
   });
 
   it('turn NotReady without a kubelet while their containers go on, and come back', async () => {
-    await runPod(cluster, { name: 'survivor', node: one.name, image: image.name, script: 'while :; do date +%s; sleep 1; done' });
+    await runPod(cluster, {
+      name: 'survivor',
+      node: one.name,
+      image: image.name,
+      script: 'while :; do date +%s; sleep 1; done',
+    });
     await one.kubelet.kill('SIGKILL');
     await readiness(one, false);
     expect(await one.run('ps', 'ax')).toContain('date +%s');
@@ -152,7 +180,13 @@ describe('real nodes', () => {
 
   it('have another boot ID after a reboot, and their containers have been started again', async () => {
     await deletePod(cluster, 'survivor', 0);
-    await runPod(cluster, { name: 'restarted', node: one.name, image: image.name, script: 'sleep 600', spec: { restartPolicy: 'Always' } });
+    await runPod(cluster, {
+      name: 'restarted',
+      node: one.name,
+      image: image.name,
+      script: 'sleep 600',
+      spec: { restartPolicy: 'Always' },
+    });
     const before = (await nodeOf(one)).status?.nodeInfo?.bootID;
     await one.reboot();
     const after = await until('another boot ID', 60_000, async () => {
@@ -162,7 +196,8 @@ describe('real nodes', () => {
     expect(after).toBe(readFileSync(one.fileOf('/proc/sys/kernel/random/boot_id'), 'utf8').trim());
     await readiness(one, true);
     await until('the container started again', 60_000, async () => {
-      const { restartCount, state } = (await podAs(cluster, 'restarted', 'Running')).status?.containerStatuses?.[0] ?? {};
+      const { restartCount, state } =
+        (await podAs(cluster, 'restarted', 'Running')).status?.containerStatuses?.[0] ?? {};
       return restartCount === 1 && state?.running ? { found: true } : { missing: JSON.stringify(state) };
     });
   });
@@ -172,7 +207,11 @@ describe('the end of a test cluster with real nodes', () => {
   it('leaves no process, cgroup, network, mount, device or file', async () => {
     const { directory } = cluster;
     const before = tracesOf(directory);
-    expect(before).toMatchObject({ directory: true, mounts: [], links: [expect.anything(), expect.anything(), expect.anything()] });
+    expect(before).toMatchObject({
+      directory: true,
+      mounts: [],
+      links: [expect.anything(), expect.anything(), expect.anything()],
+    });
     expect(before.processes.length).toBeGreaterThan(10);
     await cluster.stop();
     expect(tracesOf(directory)).toEqual(noTraces);

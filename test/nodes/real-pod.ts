@@ -19,11 +19,21 @@ export interface RealPodOptions {
 }
 
 /** Creates the pod on a node; resolves when its container runs. */
-export async function runPod({ api }: TestCluster, { name, node, image, script, labels = {}, container, spec }: RealPodOptions): Promise<V1Pod> {
-  const containers = [{ name: 'main', image, imagePullPolicy: 'Never', command: ['/bin/sh', '-c', script], ...container }];
-  const body = { metadata: { name, labels }, spec: { nodeName: node, restartPolicy: 'Never', terminationGracePeriodSeconds: 20, ...spec, containers } };
+export async function runPod(
+  { api }: TestCluster,
+  { name, node, image, script, labels = {}, container, spec }: RealPodOptions,
+): Promise<V1Pod> {
+  const containers = [
+    { name: 'main', image, imagePullPolicy: 'Never', command: ['/bin/sh', '-c', script], ...container },
+  ];
+  const body = {
+    metadata: { name, labels },
+    spec: { nodeName: node, restartPolicy: 'Never', terminationGracePeriodSeconds: 20, ...spec, containers },
+  };
   // A namespace has no account for its pods until the controller manager has created it.
-  await until(`pod ${name} created`, 30_000, async () => ({ found: await api.core.createNamespacedPod({ namespace, body }) }));
+  await until(`pod ${name} created`, 30_000, async () => ({
+    found: await api.core.createNamespacedPod({ namespace, body }),
+  }));
   return podAs({ api }, name, 'Running');
 }
 
@@ -32,7 +42,9 @@ export const podAs = ({ api }: Pick<TestCluster, 'api'>, name: string, phase: st
   until(`pod ${name} ${phase}`, 90_000, async () => {
     const pod = await api.core.readNamespacedPod({ name, namespace });
     const { reason, message } = pod.status?.containerStatuses?.[0]?.state?.waiting ?? {};
-    return pod.status?.phase === phase ? { found: pod } : { missing: `it is ${pod.status?.phase}, ${reason ?? 'no reason'}: ${message ?? ''}` };
+    return pod.status?.phase === phase
+      ? { found: pod }
+      : { missing: `it is ${pod.status?.phase}, ${reason ?? 'no reason'}: ${message ?? ''}` };
   });
 
 /** The output of the container, as soon as it contains the text. */
@@ -43,8 +55,11 @@ export const logWith = ({ api }: TestCluster, name: string, text: string): Promi
   });
 
 /** Runs a command in the container and returns its output. */
-export const execIn = (cluster: Pick<TestCluster, 'kubernetes'>, name: string, ...command: readonly string[]): Promise<string> =>
-  execInContainer(cluster, { namespace, name, container: 'main' }, command);
+export const execIn = (
+  cluster: Pick<TestCluster, 'kubernetes'>,
+  name: string,
+  ...command: readonly string[]
+): Promise<string> => execInContainer(cluster, { namespace, name, container: 'main' }, command);
 
 interface ContainerPlace {
   readonly namespace: string;
@@ -53,7 +68,11 @@ interface ContainerPlace {
 }
 
 /** The same in any pod. */
-export function execInContainer({ kubernetes }: Pick<TestCluster, 'kubernetes'>, place: ContainerPlace, command: readonly string[]): Promise<string> {
+export function execInContainer(
+  { kubernetes }: Pick<TestCluster, 'kubernetes'>,
+  place: ContainerPlace,
+  command: readonly string[],
+): Promise<string> {
   const config = new KubeConfig();
   config.loadFromFile(kubernetes.kubeconfig);
   let printed = '';
@@ -65,11 +84,18 @@ export function execInContainer({ kubernetes }: Pick<TestCluster, 'kubernetes'>,
       },
     });
   return new Promise((resolve, reject) => {
-    const ended = ({ status, message }: V1Status): void => (status === 'Success' ? resolve(printed) : reject(new Error(`${message}: ${printed}`)));
-    new Exec(config).exec(place.namespace, place.name, place.container, [...command], collect(), collect(), null, false, ended).catch(reject);
+    const ended = ({ status, message }: V1Status): void =>
+      status === 'Success' ? resolve(printed) : reject(new Error(`${message}: ${printed}`));
+    new Exec(config)
+      .exec(place.namespace, place.name, place.container, [...command], collect(), collect(), null, false, ended)
+      .catch(reject);
   });
 }
 
 export async function deletePod({ api }: TestCluster, name: string, gracePeriodSeconds?: number): Promise<void> {
-  await api.core.deleteNamespacedPod({ name, namespace, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) });
+  await api.core.deleteNamespacedPod({
+    name,
+    namespace,
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+  });
 }

@@ -9,7 +9,8 @@ import { optIn } from '../support/live-kcover.ts';
 /** The init container that the training operator gives to workers looks for the master with this program. */
 const nslookup = String.raw`printf '#!/bin/sh\nexec getent hosts "$1"\n' > "$1/usr/local/bin/nslookup" && chmod 755 "$1/usr/local/bin/nslookup"`;
 
-export const obtainShellImage = (onProgress: (line: string) => void): Promise<DebianImage> => debianImage({ packages: [], hooks: [nslookup] }, onProgress);
+export const obtainShellImage = (onProgress: (line: string) => void): Promise<DebianImage> =>
+  debianImage({ packages: [], hooks: [nslookup] }, onProgress);
 
 /** Saves every 20 steps and on SIGTERM, begins from the last saved step, and runs the commands in the file `<job>-<rank>.order`. */
 const script = String.raw`
@@ -70,7 +71,10 @@ export const shellTrainer = (options: ShellTrainerOptions): KubeflowJobManifest 
   },
 });
 
-function podSpec({ name, namespace, image, checkpoints, on, prefers, graceSeconds = 20, limits }: ShellTrainerOptions, role: 'Master' | 'Worker'): V1PodSpec {
+function podSpec(
+  { name, namespace, image, checkpoints, on, prefers, graceSeconds = 20, limits }: ShellTrainerOptions,
+  role: 'Master' | 'Worker',
+): V1PodSpec {
   const label = (key: string) => ({ fieldRef: { fieldPath: `metadata.labels['training.kubeflow.org/${key}']` } });
   const container: V1Container = {
     name: 'pytorch',
@@ -92,7 +96,9 @@ function podSpec({ name, namespace, image, checkpoints, on, prefers, graceSecond
   const named = (node: string) => ({ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] });
   const nodeAffinity: V1NodeAffinity = {
     ...(on && { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: on.map(named) } }),
-    ...(prefers && { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference: named(prefers[role]) }] }),
+    ...(prefers && {
+      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference: named(prefers[role]) }],
+    }),
   };
   return {
     terminationGracePeriodSeconds: graceSeconds,

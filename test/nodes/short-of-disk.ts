@@ -23,7 +23,13 @@ export function shortOfDisk(clusterOf: () => FaultyCluster): void {
     await node.kubelet.start();
   }
   const wantFree = (available: string): Promise<void> =>
-    restartWith(JSON.stringify({ ...JSON.parse(before), evictionHard: { 'nodefs.available': available }, evictionPressureTransitionPeriod: '1s' }));
+    restartWith(
+      JSON.stringify({
+        ...JSON.parse(before),
+        evictionHard: { 'nodefs.available': available },
+        evictionPressureTransitionPeriod: '1s',
+      }),
+    );
 
   describe('a rank on a node under disk pressure', () => {
     beforeEach(async () => {

@@ -21,7 +21,9 @@ export function tracesOf(directory: string): Traces {
   const named = (text: string): boolean => text.includes(tag);
   return {
     processes: readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && named(contentOf(`/proc/${pid}/cmdline`))),
-    groups: readdirSync('/sys/fs/cgroup').filter((hierarchy) => existsSync(`/sys/fs/cgroup/${hierarchy}/kcover-${tag}`)),
+    groups: readdirSync('/sys/fs/cgroup').filter((hierarchy) =>
+      existsSync(`/sys/fs/cgroup/${hierarchy}/kcover-${tag}`),
+    ),
     links: readdirSync('/sys/class/net').filter(named),
     mounts: contentOf('/proc/self/mountinfo').split('\n').filter(named),
     loops: readdirSync('/sys/block').filter((device) => named(contentOf(`/sys/block/${device}/loop/backing_file`))),

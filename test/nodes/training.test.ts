@@ -39,7 +39,9 @@ describe('a trainer with four ranks on a node whose GPU begins to fail', () => {
   it('has answered SIGTERM with all ranks, and saved', () => {
     expect(new Set(facts.sigterm.map(({ rank }) => rank))).toEqual(new Set([0, 1, 2, 3]));
     const record = until('the record of the incident', 10_000, () => readRecord(fixture.kcover, fixture.job));
-    return expect(record).resolves.toMatchObject({ checkpoints: expect.arrayContaining([expect.objectContaining({ kind: 'saved' })]) });
+    return expect(record).resolves.toMatchObject({
+      checkpoints: expect.arrayContaining([expect.objectContaining({ kind: 'saved' })]),
+    });
   });
 
   it('continues from the step that it saved at its end, with the same loss', () => {

@@ -7,7 +7,12 @@ import { dirname, join } from 'node:path';
 import { must, run, type Finished } from '../../testbed/parts/command.ts';
 
 interface ImageConfig {
-  readonly config: { readonly User: string; readonly Entrypoint: readonly string[]; readonly Env: readonly string[]; readonly WorkingDir: string };
+  readonly config: {
+    readonly User: string;
+    readonly Entrypoint: readonly string[];
+    readonly Env: readonly string[];
+    readonly WorkingDir: string;
+  };
 }
 
 export interface Container {
@@ -57,7 +62,9 @@ export class UnpackedImage {
         'run it as root',
       );
     await unpack(archive, directory);
-    const [{ Config, Layers }] = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as [{ Config: string; Layers: readonly string[] }];
+    const [{ Config, Layers }] = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as [
+      { Config: string; Layers: readonly string[] },
+    ];
     for (const layer of Layers) await unpack(join(directory, layer), root);
     const { config } = JSON.parse(readFileSync(join(directory, Config), 'utf8')) as ImageConfig;
     const size = Layers.reduce((sum, layer) => sum + statSync(join(directory, layer)).size, 0);
@@ -125,7 +132,9 @@ export class UnpackedImage {
   }
 
   #onPath(program: string): string {
-    const [path = ''] = this.config.Env.flatMap((each) => (each.startsWith('PATH=') ? [each.slice('PATH='.length)] : []));
+    const [path = ''] = this.config.Env.flatMap((each) =>
+      each.startsWith('PATH=') ? [each.slice('PATH='.length)] : [],
+    );
     return (
       path
         .split(':')

@@ -8,7 +8,10 @@ const chances = [1 - prior.little - prior.plainly, prior.little, prior.plainly] 
 
 /** Exact probability that each end is slow, by enumeration of all combinations of states. */
 function enumerated(ends: number, evidence: readonly PairEvidence[]): number[] {
-  const says = evidence.map(({ pair, little, plainly }) => ({ ends: pair.ends, odds: [1, Math.exp(little), Math.exp(plainly)] }));
+  const says = evidence.map(({ pair, little, plainly }) => ({
+    ends: pair.ends,
+    odds: [1, Math.exp(little), Math.exp(plainly)],
+  }));
   const slow = Array.from({ length: ends }, () => 0);
   let all = 0;
   for (let state = 0; state < 3 ** ends; state++) {
@@ -45,7 +48,8 @@ describe('belief propagation', () => {
   it('is exact where pairs form no loop', () => {
     const evidence = [link(0, 1, 0.5, bound), link(1, 2, -2.7, -bound), link(1, 3, 1, 2), link(4, 5, 0, bound)];
     const exact = enumerated(6, evidence);
-    for (const [end, { little, plainly }] of believe(6, evidence).entries()) expect(little + plainly).toBeCloseTo(exact[end] ?? 0, 3);
+    for (const [end, { little, plainly }] of believe(6, evidence).entries())
+      expect(little + plainly).toBeCloseTo(exact[end] ?? 0, 3);
   });
 
   it('is close to full enumeration on small graphs with many loops, and never says the opposite', () => {

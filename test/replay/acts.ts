@@ -14,10 +14,15 @@ export const request = { by: 'ada', reason: 'replaced the card' };
 export const statusOf = (job: WorkflowHandle) => job.query<JobStatus>('status');
 
 export function watch({ rig, cluster }: ReplayFixture): Promise<WorkflowHandle> {
-  return rig.client.workflow.start('trainingJob', { workflowId: jobWorkflowId(cluster.job), taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
+  return rig.client.workflow.start('trainingJob', {
+    workflowId: jobWorkflowId(cluster.job),
+    taskQueue: rig.taskQueue,
+    args: [{ job: cluster.job }],
+  });
 }
 
-export const signalFaults = (job: WorkflowHandle, ...faults: Fault[]): Promise<void> => job.signal('faultsObserved', { faults });
+export const signalFaults = (job: WorkflowHandle, ...faults: Fault[]): Promise<void> =>
+  job.signal('faultsObserved', { faults });
 
 /** The id of the incident with this outcome. */
 export async function outcome(job: WorkflowHandle, wanted: string): Promise<string> {

@@ -27,7 +27,12 @@ export const preflightRecordings: readonly Recording[] = [
   },
 ];
 
-const workloadOf = ({ cluster }: ReplayFixture) => ({ namespace: cluster.job.namespace, name: cluster.job.name, uid: cluster.job.uid, job: cluster.job });
+const workloadOf = ({ cluster }: ReplayFixture) => ({
+  namespace: cluster.job.namespace,
+  name: cluster.job.name,
+  uid: cluster.job.uid,
+  job: cluster.job,
+});
 
 function report(fixture: ReplayFixture, reports: readonly CollectedReport[]): Promise<WorkflowHandle> {
   const workload = workloadOf(fixture);

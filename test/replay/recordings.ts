@@ -28,7 +28,10 @@ export const recordings: readonly Recording[] = [
     await recoveryIs(fixture, job, 'held');
     await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
     const incident = await outcome(job, 'restarted');
-    return { 'recovery/held-then-restarted': incident, 'trainingJob/fault-forwarded-to-the-open-incident': await gone(fixture, job) };
+    return {
+      'recovery/held-then-restarted': incident,
+      'trainingJob/fault-forwarded-to-the-open-incident': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     fixture.cluster.settings = settings();
@@ -64,7 +67,10 @@ export const recordings: readonly Recording[] = [
     );
     open();
     const incident = await outcome(job, 'restarted');
-    return { 'recovery/restarted-after-two-stops': incident, 'trainingJob/two-faults-one-incident': await gone(fixture, job) };
+    return {
+      'recovery/restarted-after-two-stops': incident,
+      'trainingJob/two-faults-one-incident': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     fixture.cluster.unobservable = 'the Kubernetes API did not answer';
@@ -72,15 +78,25 @@ export const recordings: readonly Recording[] = [
     await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
     await recoveryIs(fixture, job, 'held');
     fixture.cluster.unobservable = undefined;
-    return { 'recovery/unobservable-then-restarted': await outcome(job, 'restarted'), 'trainingJob/unobservable-then-gone': await gone(fixture, job) };
+    return {
+      'recovery/unobservable-then-restarted': await outcome(job, 'restarted'),
+      'trainingJob/unobservable-then-gone': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     fixture.cluster.change('gpu-3', { ready: false });
     fixture.cluster.dead.add('gpu-3');
     const job = await watch(fixture);
-    const lost = { source: 'node', code: 'node/not-ready', quarantine: { state: 'not-ready', because: 'its kubelet is silent' } } as const;
+    const lost = {
+      source: 'node',
+      code: 'node/not-ready',
+      quarantine: { state: 'not-ready', because: 'its kubelet is silent' },
+    } as const;
     await signalFaults(job, kernelFault({ id: 'node/not-ready/3', ...lost }));
-    return { 'recovery/forced-on-a-dead-node': await outcome(job, 'restarted'), 'trainingJob/dead-node-then-gone': await gone(fixture, job) };
+    return {
+      'recovery/forced-on-a-dead-node': await outcome(job, 'restarted'),
+      'trainingJob/dead-node-then-gone': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     fixture.cluster.settings = settings({ mode: 'act', recovery: { attempts: 1 } });
@@ -97,7 +113,8 @@ export const recordings: readonly Recording[] = [
     const job = await watch(fixture);
     await signalFaults(job, kernelFault({ quarantine: { state: 'held', because: '2 nodes are out and 2 may be' } }));
     await recoveryIs(fixture, job, 'held');
-    if (fixture.cluster.view) fixture.cluster.view = { ...fixture.cluster.view, finished: { as: 'failed', because: 'BackoffLimitExceeded' } };
+    if (fixture.cluster.view)
+      fixture.cluster.view = { ...fixture.cluster.view, finished: { as: 'failed', because: 'BackoffLimitExceeded' } };
     await job.signal('jobObserved', { change: 'finished' });
     await job.result();
     const [record] = fixture.cluster.records;
@@ -107,7 +124,10 @@ export const recordings: readonly Recording[] = [
     fixture.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 1 } } });
     const job = await watch(fixture);
     for (const id of ['a', 'b']) {
-      await signalFaults(job, podFaultNow({ id: `pod/${id}`, pod: { name: 'llm-0', uid: id, createdAt: '2099-01-01T00:00:00Z' } }));
+      await signalFaults(
+        job,
+        podFaultNow({ id: `pod/${id}`, pod: { name: 'llm-0', uid: id, createdAt: '2099-01-01T00:00:00Z' } }),
+      );
       await eventually(
         () => statusOf(job),
         (seen) => seen.phase === (id === 'a' ? 'watching' : 'refused') && seen.last !== undefined,
@@ -190,7 +210,9 @@ export const recordings: readonly Recording[] = [
     );
     const limit = reserveLimit(1);
     const reserve = (node: string) =>
-      cluster.executeUpdate('reserve', { args: [{ limit, wanted: [{ node, nodeUid: node, incident: nodeWorkflowId(node) }] }] });
+      cluster.executeUpdate('reserve', {
+        args: [{ limit, wanted: [{ node, nodeUid: node, incident: nodeWorkflowId(node) }] }],
+      });
     await reserve('a');
     await reserve('b');
     await cluster.signal('waiting', { workflowId: nodeWorkflowId('b') });
@@ -207,7 +229,10 @@ export const recordings: readonly Recording[] = [
     const job = await watch(fixture);
     await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
     const incident = await outcome(job, 'recovered');
-    return { 'recovery/evidence-kept-and-recovered': incident, 'trainingJob/recovered-then-gone': await gone(fixture, job) };
+    return {
+      'recovery/evidence-kept-and-recovered': incident,
+      'trainingJob/recovered-then-gone': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     train(fixture, 1200);
@@ -216,7 +241,10 @@ export const recordings: readonly Recording[] = [
     const job = await watch(fixture);
     await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
     const incident = await outcome(job, 'escalated');
-    return { 'recovery/no-evidence-and-not-verified': incident, 'trainingJob/not-verified-then-gone': await gone(fixture, job) };
+    return {
+      'recovery/no-evidence-and-not-verified': incident,
+      'trainingJob/not-verified-then-gone': await gone(fixture, job),
+    };
   },
   ...trustRecordings,
 ];

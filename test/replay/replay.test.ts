@@ -21,7 +21,8 @@ async function replayAll(histories: readonly Pick<RecordedHistory, 'name' | 'jso
     workflowId: json.events[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '',
   }));
   let index = 0;
-  for await (const { error } of Worker.runReplayHistories({ workflowBundle }, given)) failures.set(histories[index++]?.name ?? '', error);
+  for await (const { error } of Worker.runReplayHistories({ workflowBundle }, given))
+    failures.set(histories[index++]?.name ?? '', error);
 }
 
 beforeAll(async () => {
@@ -31,7 +32,10 @@ beforeAll(async () => {
     logger: new DefaultLogger('ERROR'),
   });
   const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted@'));
-  await replayAll([...recordedHistories, { name: changedName, json: withOtherActivity(recorded?.json.events ?? [], 'stopAttempt') }]);
+  await replayAll([
+    ...recordedHistories,
+    { name: changedName, json: withOtherActivity(recorded?.json.events ?? [], 'stopAttempt') },
+  ]);
 }, 120_000);
 
 describe('recorded histories', () => {

@@ -14,7 +14,10 @@ export const trustRecordings: readonly Recording[] = [
     await recoveryIs(fixture, job, 'waiting for approval');
     await recovery(fixture, (await statusOf(job)).incident, 'approve');
     const incident = await outcome(job, 'recovered');
-    return { 'recovery/approved-checkpoint-awaited-recovered': incident, 'trainingJob/approved-then-gone': await gone(fixture, job) };
+    return {
+      'recovery/approved-checkpoint-awaited-recovered': incident,
+      'trainingJob/approved-then-gone': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     setUpTraining(fixture, {}, { approval: { degrading: 1 } });
@@ -31,7 +34,10 @@ export const trustRecordings: readonly Recording[] = [
     const job = await watch(fixture);
     await degrade(fixture, job);
     const incident = await outcome(job, 'recovered');
-    return { 'recovery/final-checkpoint-and-smaller': incident, 'trainingJob/smaller-then-gone': await gone(fixture, job) };
+    return {
+      'recovery/final-checkpoint-and-smaller': incident,
+      'trainingJob/smaller-then-gone': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     setUpTraining(fixture, {}, { checkpoint: { strategy: 'none' }, capacity: { short: 'standby' } });
@@ -43,7 +49,10 @@ export const trustRecordings: readonly Recording[] = [
     await job.executeUpdate('pause', { args: [request] });
     await job.executeUpdate('resume', { args: [request] });
     const incident = await outcome(job, 'recovered');
-    return { 'recovery/held-for-capacity-paused-standby-taken': incident, 'trainingJob/paused-and-resumed': await gone(fixture, job) };
+    return {
+      'recovery/held-for-capacity-paused-standby-taken': incident,
+      'trainingJob/paused-and-resumed': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     setUpTraining(fixture, { level: 'process', mode: 'force' });
@@ -54,7 +63,10 @@ export const trustRecordings: readonly Recording[] = [
     const job = await watch(fixture);
     await crash(fixture, job);
     const incident = await outcome(job, 'recovered');
-    return { 'recovery/process-then-pod-then-job-by-force': incident, 'trainingJob/levels-then-gone': await gone(fixture, job) };
+    return {
+      'recovery/process-then-pod-then-job-by-force': incident,
+      'trainingJob/levels-then-gone': await gone(fixture, job),
+    };
   },
   async (fixture) => {
     setUpTraining(fixture, {});
@@ -69,7 +81,8 @@ export const trustRecordings: readonly Recording[] = [
 function setUpTraining(fixture: ReplayFixture, overrides: Partial<JobOverrides>, recovery: object = {}): void {
   fixture.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', ...recovery } });
   train(fixture, 1290, { checkpointStep: 1200, pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } });
-  if (fixture.cluster.view) fixture.cluster.view = { ...fixture.cluster.view, gpus: 32, overrides: { ignored: [], ...overrides } };
+  if (fixture.cluster.view)
+    fixture.cluster.view = { ...fixture.cluster.view, gpus: 32, overrides: { ignored: [], ...overrides } };
 }
 
 const degrade = ({ cluster }: ReplayFixture, job: WorkflowHandle) =>

@@ -43,7 +43,8 @@ export const podFault = (more: Partial<Fault> = {}): Fault => ({
 });
 
 /** For workflows, whose clock is real. */
-export const podFaultNow = (more: Partial<Fault> = {}): Fault => podFault({ seenAt: new Date().toISOString(), ...more });
+export const podFaultNow = (more: Partial<Fault> = {}): Fault =>
+  podFault({ seenAt: new Date().toISOString(), ...more });
 
 export const jobView = (more: Partial<JobView> = {}): JobView => ({
   ref: job,
@@ -66,7 +67,8 @@ export const nodeView = (more: Partial<NodeView> = {}): NodeView => ({
   ...more,
 });
 
-export const tainted = (more: Partial<NodeView> = {}): NodeView => nodeView({ taint: { value: 'xid-79', ours: true, incident: 'node/gpu-3/x' }, ...more });
+export const tainted = (more: Partial<NodeView> = {}): NodeView =>
+  nodeView({ taint: { value: 'xid-79', ours: true, incident: 'node/gpu-3/x' }, ...more });
 
 export const pods = [
   { name: 'llm-master-0', uid: 'pod-0', node: 'gpu-0' },

@@ -57,7 +57,12 @@ export function completed(pods: readonly PodLife[], writes: readonly Write[]): P
     const deleted = byUid.get(life.uid);
     if (!deleted) return life;
     const node = life.node ?? deleted.node;
-    return { ...life, failed: life.failed || deleted.failed, ...(node && { node }), ...(life.gone === Infinity && { gone: deleted.place }) };
+    return {
+      ...life,
+      failed: life.failed || deleted.failed,
+      ...(node && { node }),
+      ...(life.gone === Infinity && { gone: deleted.place }),
+    };
   });
 }
 
@@ -72,7 +77,8 @@ export async function startClusterRecorder(kubeconfig: string): Promise<ClusterR
   const openSpan = (node: string): number => spans.findLastIndex((span) => span.node === node && span.to === undefined);
 
   /** An interrupted watch detects a deletion by comparing with a new list, and then knows only the earlier object. */
-  const goneAt = (object: KubernetesObject): number => (placeOf(object) > (placed.get(object.metadata?.uid ?? '') ?? 0) ? placeOf(object) : Infinity);
+  const goneAt = (object: KubernetesObject): number =>
+    placeOf(object) > (placed.get(object.metadata?.uid ?? '') ?? 0) ? placeOf(object) : Infinity;
 
   const onPod = ({ type, object }: WatchEvent<V1Pod>): void => {
     const { metadata, spec } = object;
@@ -80,8 +86,15 @@ export async function startClusterRecorder(kubeconfig: string): Promise<ClusterR
     if (metadata?.uid === undefined || owner === undefined) return;
     const before = pods.get(metadata.uid);
     const node = spec?.nodeName ?? before?.node;
-    const fixed = { uid: metadata.uid, namespace: metadata.namespace ?? '', name: metadata.name ?? '', owner, created: before?.created ?? placeOf(object) };
-    const failed = before?.failed === true || (metadata.deletionTimestamp === undefined && object.status?.phase === 'Failed');
+    const fixed = {
+      uid: metadata.uid,
+      namespace: metadata.namespace ?? '',
+      name: metadata.name ?? '',
+      owner,
+      created: before?.created ?? placeOf(object),
+    };
+    const failed =
+      before?.failed === true || (metadata.deletionTimestamp === undefined && object.status?.phase === 'Failed');
     pods.set(metadata.uid, {
       ...fixed,
       failed,
@@ -113,20 +126,26 @@ export async function startClusterRecorder(kubeconfig: string): Promise<ClusterR
       watchResource({
         ...common,
         path: watchPath(kind),
-        onEvent: handle(({ object }: WatchEvent<KubernetesObject>) => suspended.set(object.metadata?.uid ?? '', kind.isSuspended(object))),
+        onEvent: handle(({ object }: WatchEvent<KubernetesObject>) =>
+          suspended.set(object.metadata?.uid ?? '', kind.isSuspended(object)),
+        ),
       }),
     ),
   ];
   await Promise.all(watches.map((each) => each.synced));
 
   return {
-    podsOf: ({ uid }) => [...pods.values()].filter(({ owner }) => owner === uid).toSorted((a, b) => a.created - b.created),
+    podsOf: ({ uid }) =>
+      [...pods.values()].filter(({ owner }) => owner === uid).toSorted((a, b) => a.created - b.created),
     quarantines: () => spans,
     isQuarantined: (node) => openSpan(node) >= 0,
     isSuspended: ({ uid }) => suspended.get(uid) === true,
     seen: (what, withinMs, isSo) =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(() => end(() => reject(new Error(`${what} was not seen within ${withinMs / 1000} s`))), withinMs);
+        const timer = setTimeout(
+          () => end(() => reject(new Error(`${what} was not seen within ${withinMs / 1000} s`))),
+          withinMs,
+        );
         const look = (): void => {
           if (isSo()) end(resolve);
         };

@@ -21,7 +21,12 @@ export default async function start(): Promise<void> {
   await deployAgents(cluster.api, cluster.nodes);
   const workflowBundle = await bundleWorkflows(join(cluster.directory, 'workflows.js'));
   const file = join(cluster.directory, 'test-cluster.json');
-  writeTestCluster(file, cluster, { helm, workflowBundle, temporalAddress: cluster.temporal.address, kubeconfig: cluster.kubernetes.kubeconfig });
+  writeTestCluster(file, cluster, {
+    helm,
+    workflowBundle,
+    temporalAddress: cluster.temporal.address,
+    kubeconfig: cluster.kubernetes.kubeconfig,
+  });
   process.env['KCOVER_TEST_CLUSTER'] = file;
   (globalThis as { cluster?: TestCluster }).cluster = cluster;
 }

@@ -13,7 +13,12 @@ import type { AttemptPod, JobRef, JobView } from '../../contract/job/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/node/nodes.ts';
 import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import type { PreflightNote } from '../../contract/preflight/runs.ts';
-import type { CapacityFacts, CheckpointRequest, CheckpointResult, ResizeRequest } from '../../contract/recovery/plan.ts';
+import type {
+  CapacityFacts,
+  CheckpointRequest,
+  CheckpointResult,
+  ResizeRequest,
+} from '../../contract/recovery/plan.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
 import type { IncidentDecision, BudgetEntry } from '../../contract/job/training-job.ts';
 import { decideCapacity } from '../../policy/capacity/capacity.ts';
@@ -124,7 +129,10 @@ export class FakeCluster {
 
   constructor() {
     for (let index = 0; index < 8; index++)
-      this.nodes.set(`gpu-${index}`, nodeView({ name: `gpu-${index}`, uid: `${this.job.uid}-node-${index}`, systemUuid: `machine-${index}` }));
+      this.nodes.set(
+        `gpu-${index}`,
+        nodeView({ name: `gpu-${index}`, uid: `${this.job.uid}-node-${index}`, systemUuid: `machine-${index}` }),
+      );
     this.place();
   }
 
@@ -140,7 +148,11 @@ export class FakeCluster {
   }
 
   activities(): Activities {
-    const digest = async <T>(decision: T): Promise<T & { settings: string; at: number }> => ({ ...decision, settings: 'test', at: Date.now() });
+    const digest = async <T>(decision: T): Promise<T & { settings: string; at: number }> => ({
+      ...decision,
+      settings: 'test',
+      at: Date.now(),
+    });
     return {
       decideNode: (facts) => digest(decideNode(facts, this.settings)),
       decideIncident: (facts) => {
@@ -169,7 +181,9 @@ export class FakeCluster {
       },
       reserveQuarantine: async ({ nodeUid, incident, preflight }) => {
         this.reserving.push({ nodeUid, ...(preflight && { preflight }) });
-        return this.mayReserve === true ? { granted: true, nodeUid, incident } : { granted: false, nodeUid, because: this.mayReserve };
+        return this.mayReserve === true
+          ? { granted: true, nodeUid, incident }
+          : { granted: false, nodeUid, because: this.mayReserve };
       },
       quarantineNode: async ({ node, reason, incident }) => {
         if (this.writesTaintThough) this.change(node, { taint: { value: reason, ours: true, incident } });
@@ -182,7 +196,8 @@ export class FakeCluster {
         if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
         if (!this.nodes.has(node)) return { kind: 'gone' };
         const { taint, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
-        if (taint?.ours === false || (taint?.incident ?? incident) !== incident) return { kind: 'not-ours', remainingTaint: 'the taint stays' };
+        if (taint?.ours === false || (taint?.incident ?? incident) !== incident)
+          return { kind: 'not-ours', remainingTaint: 'the taint stays' };
         this.nodes.set(node, { ...rest, ...(judged ? { judged } : {}) });
         return { kind: 'released' };
       },
@@ -194,7 +209,10 @@ export class FakeCluster {
       notifyNodes: async ({ faults }) => {
         const unnotified = faults.filter(({ node }) => this.unnotifiable.has(node ?? ''));
         this.notified.push(...faults.filter((fault) => !unnotified.includes(fault)));
-        return { unnotified: unnotified.map(({ id }) => id), ...(unnotified.length > 0 && { because: 'the namespace is full' }) };
+        return {
+          unnotified: unnotified.map(({ id }) => id),
+          ...(unnotified.length > 0 && { because: 'the namespace is full' }),
+        };
       },
       observeWorkload: async () => this.workload,
       noteVerdict: async ({ note }) => {
@@ -220,7 +238,9 @@ export class FakeCluster {
         }
         if (by === 'pods') {
           this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
-          this.pods = this.pods.map((pod) => (pods.some(({ uid }) => uid === pod.uid) ? { ...pod, uid: randomUUID() } : pod));
+          this.pods = this.pods.map((pod) =>
+            pods.some(({ uid }) => uid === pod.uid) ? { ...pod, uid: randomUUID() } : pod,
+          );
           return { kind: 'stopped', at: new Date().toISOString(), requests: pods.length };
         }
         const lost = pods.filter((pod) => this.dead.has(pod.node ?? ''));
@@ -232,7 +252,15 @@ export class FakeCluster {
       captureEvidence: async ({ attempt, pods }) => {
         if (this.storeFails) throw toFailure(new KcoverError('kube.invalid', 'the store is full'));
         this.captured.push(attempt);
-        return { address: `evidence/${attempt}`, attempt, ranks: pods.length, of: pods.length, files: pods.length, bytes: 100, digest: 'd' };
+        return {
+          address: `evidence/${attempt}`,
+          attempt,
+          ranks: pods.length,
+          of: pods.length,
+          files: pods.length,
+          bytes: 100,
+          digest: 'd',
+        };
       },
       decideCapacity: (request) => digest(decideCapacity(request, this.settings)),
       awaitCheckpoint: async (request) => this.checkpoint(request),
@@ -274,7 +302,13 @@ export class FakeCluster {
         await this.gate;
         if (!this.view?.optedIn) return { kind: 'ended', outcome: 'cancelled', because: 'the job was opted out' };
         if (this.pods.some((pod) => old.includes(pod.uid))) throw new Error('the old attempt was counted');
-        return { kind: 'running', at: new Date().toISOString(), pods: this.pods, startedAt: new Date().toISOString(), misplaced: 0 };
+        return {
+          kind: 'running',
+          at: new Date().toISOString(),
+          pods: this.pods,
+          startedAt: new Date().toISOString(),
+          misplaced: 0,
+        };
       },
       removeRecoveryLabel: async () => void (this.labelsRemoved += 1),
       announce: async ({ events }) => {

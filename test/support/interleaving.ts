@@ -34,7 +34,12 @@ const injectionPoints = [
 type InjectionPoint = (typeof injectionPoints)[number];
 
 /** Every recovery with a stop reaches these. */
-const late = ['stopAttempt', 'resumeJob', 'awaitAttempt', 'verifyProgress'] as const satisfies readonly InjectionPoint[];
+const late = [
+  'stopAttempt',
+  'resumeJob',
+  'awaitAttempt',
+  'verifyProgress',
+] as const satisfies readonly InjectionPoint[];
 
 interface PlannedEvent {
   readonly what: string;
@@ -103,10 +108,16 @@ export class Interleaving implements Dice {
 
   private readonly kinds = {
     podFails: () => this.plan('a pod fails', () => this.podFails()),
-    nodeIsBad: () => this.plan('a node is quarantined', () => this.withNode((node) => this.signalFault(this.quarantine(this.kernel(node))))),
+    nodeIsBad: () =>
+      this.plan('a node is quarantined', () =>
+        this.withNode((node) => this.signalFault(this.quarantine(this.kernel(node)))),
+      ),
     nodeIsHeld: () => this.later(),
     nodeLeaves: () => this.leaves(),
-    again: () => this.plan('a fault is reported again', () => (this.faults.length > 0 ? this.signalFault(this.pick(this.faults), true) : this.podFails())),
+    again: () =>
+      this.plan('a fault is reported again', () =>
+        this.faults.length > 0 ? this.signalFault(this.pick(this.faults), true) : this.podFails(),
+      ),
     hang: () => this.plan('training stands still', () => this.hangs()),
     request: () => this.plan('ada asks for a recovery', () => this.signal('recover', ada)),
     pause: () => this.pauses(),
@@ -120,13 +131,18 @@ export class Interleaving implements Dice {
     const pod = this.somePod();
     if (!pod) return undefined;
     const { name, uid, node } = pod;
-    const at = { seenAt: new Date().toISOString(), pod: { name, uid, createdAt: this.cluster.createdAt.get(uid) ?? '' } };
+    const at = {
+      seenAt: new Date().toISOString(),
+      pod: { name, uid, createdAt: this.cluster.createdAt.get(uid) ?? '' },
+    };
     return this.signalFault(podFault({ id: `pod/${uid}`, node: node ?? 'none', message: `${name} failed`, ...at }));
   }
 
   private kernel(node: string): Fault {
     const dead = this.chance(0.5);
-    const what = dead ? { code: 'xid/79', message: 'GPU has fallen off the bus' } : { code: 'xid/63', message: 'row remapping is pending' };
+    const what = dead
+      ? { code: 'xid/79', message: 'GPU has fallen off the bus' }
+      : { code: 'xid/63', message: 'row remapping is pending' };
     return kernelFault({ ...what, id: `kernel/${node}/${this.faults.length}`, node, seenAt: new Date().toISOString() });
   }
 
@@ -154,7 +170,14 @@ export class Interleaving implements Dice {
         this.cluster.change(node, { ready: false });
         const quarantine = { state: 'not-ready', because: 'its kubelet is silent' } as const;
         const at = { id: `not-ready/${node}/${this.faults.length}`, seenAt: new Date().toISOString() };
-        return this.signalFault({ source: 'node', code: nodeNotReady, message: 'its kubelet is silent', node, quarantine, ...at });
+        return this.signalFault({
+          source: 'node',
+          code: nodeNotReady,
+          message: 'its kubelet is silent',
+          node,
+          quarantine,
+          ...at,
+        });
       }),
     );
     this.plan('that node is back', () => {
@@ -165,7 +188,14 @@ export class Interleaving implements Dice {
   private hangs(): Promise<void> {
     const { uid } = this.cluster.job;
     const id = `hang/${uid}/${this.faults.length}`;
-    return this.signalFault({ id, source: 'progress', code: trainingHangs, message: 'no step for 1 h', seenAt: new Date().toISOString(), job: uid });
+    return this.signalFault({
+      id,
+      source: 'progress',
+      code: trainingHangs,
+      message: 'no step for 1 h',
+      seenAt: new Date().toISOString(),
+      job: uid,
+    });
   }
 
   private pauses(): void {
@@ -190,7 +220,9 @@ export class Interleaving implements Dice {
     if (incident === undefined || !this.client) return;
     for (let looks = 0; looks < 20; looks++) {
       const { events } = await this.client.workflow.getHandle(incident).fetchHistory();
-      const received = events?.some(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === 'jobPaused');
+      const received = events?.some(
+        ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === 'jobPaused',
+      );
       if (received) {
         this.cluster.pauseReceived = true;
         return;
@@ -199,7 +231,8 @@ export class Interleaving implements Dice {
     }
   }
 
-  private somePod = (): AttemptPod | undefined => (this.cluster.pods.length === 0 ? undefined : this.pick(this.cluster.pods));
+  private somePod = (): AttemptPod | undefined =>
+    this.cluster.pods.length === 0 ? undefined : this.pick(this.cluster.pods);
 
   /** A node with a pod, or a node that a pod has just left. */
   private withNode(act: (node: string) => Promise<void>): Promise<void> | undefined {
@@ -221,19 +254,24 @@ export class Interleaving implements Dice {
   /** Not awaited: the workflow that answers may itself wait for the current activity. */
   private update(name: 'pause' | 'resume'): void {
     const answer = this.client?.workflow.getHandle(this.workflowId).executeUpdate(name, { args: [ada] });
-    this.requests.push(answer?.catch((error: unknown) => this.cluster.wrong.push(`${name} failed: ${String(error)}`)) ?? Promise.resolve());
+    this.requests.push(
+      answer?.catch((error: unknown) => this.cluster.wrong.push(`${name} failed: ${String(error)}`)) ??
+        Promise.resolve(),
+    );
   }
 
   /** Wraps every activity: runs what is planned during it, and adds a delay. */
   private async meet(name: keyof Activities, request: unknown, work: () => Promise<unknown>): Promise<unknown> {
     const { info } = Context.current();
     const { workflowId = '' } = info.workflowExecution ?? {};
-    if (workflowId.startsWith('recovery/') && this.recovery?.workflowId !== workflowId) this.recovery = this.client?.workflow.getHandle(workflowId);
+    if (workflowId.startsWith('recovery/') && this.recovery?.workflowId !== workflowId)
+      this.recovery = this.client?.workflow.getHandle(workflowId);
     const isWait = name === 'awaitAttempt' || name === 'awaitCheckpoint' || name === 'verifyProgress';
     const beats = setInterval(() => info.heartbeatTimeoutMs && Context.current().heartbeat(), 500);
     if (!isWait) this.busy += 1;
     try {
-      if (name === 'stopAttempt' || name === 'recordIncident') this.log.push(`${name} ${JSON.stringify(brief(request))}`);
+      if (name === 'stopAttempt' || name === 'recordIncident')
+        this.log.push(`${name} ${JSON.stringify(brief(request))}`);
       await this.happen(name, false);
       const result = await work();
       await this.happen(name, true);
@@ -264,7 +302,11 @@ export class Interleaving implements Dice {
   async play(client: Client, taskQueue: string): Promise<void> {
     this.client = client;
     this.cluster.client = client;
-    const handle = await client.workflow.start('trainingJob', { workflowId: this.workflowId, taskQueue, args: [{ job: this.cluster.job }] });
+    const handle = await client.workflow.start('trainingJob', {
+      workflowId: this.workflowId,
+      taskQueue,
+      args: [{ job: this.cluster.job }],
+    });
     const deadline = Date.now() + mostMs;
     let same = 0;
     let before = '';
@@ -330,7 +372,10 @@ async function lookAt(handle: WorkflowHandle): Promise<{ readonly phase: string;
   const { searchAttributes, raw, status } = await handle.describe();
   const hasActivities = (raw.pendingActivities?.length ?? 0) > 0;
   if (status.name !== 'RUNNING') return { phase: 'over', hasActivities };
-  return { phase: raw.pendingWorkflowTask ? 'busy' : String(searchAttributes['KcoverPhase']?.[0] ?? 'busy'), hasActivities };
+  return {
+    phase: raw.pendingWorkflowTask ? 'busy' : String(searchAttributes['KcoverPhase']?.[0] ?? 'busy'),
+    hasActivities,
+  };
 }
 
 /** Id of the recovery that runs this activity. */
@@ -346,5 +391,13 @@ function inRecovery(): string | undefined {
 function brief(request: unknown): unknown {
   const { incident, attempt, by, pods, force, outcome, because } = request as Record<string, unknown>;
   const names = Array.isArray(pods) ? pods.map((pod: AttemptPod) => `${pod.name}@${pod.node ?? ''}`) : undefined;
-  return { incident: String(incident).slice(-24), attempt, by, pods: names, force: Array.isArray(force) ? force.length : undefined, outcome, because };
+  return {
+    incident: String(incident).slice(-24),
+    attempt,
+    by,
+    pods: names,
+    force: Array.isArray(force) ? force.length : undefined,
+    outcome,
+    because,
+  };
 }

@@ -26,14 +26,23 @@ export interface RunFacts {
 
 /** Broken invariants, one sentence each; empty when all hold. */
 export function violations(facts: RunFacts): string[] {
-  return [...stopsOncePerAttempt(facts), ...deletesOnlyWhatItStopped(facts), ...runsAgain(facts), ...oneRecordEach(facts), ...provedWhatItSays(facts)];
+  return [
+    ...stopsOncePerAttempt(facts),
+    ...deletesOnlyWhatItStopped(facts),
+    ...runsAgain(facts),
+    ...oneRecordEach(facts),
+    ...provedWhatItSays(facts),
+  ];
 }
 
-export const ourWrites = (writes: readonly Write[]): Write[] => writes.filter(({ user }) => user.startsWith('system:serviceaccount:kcover-system:kcover-'));
+export const ourWrites = (writes: readonly Write[]): Write[] =>
+  writes.filter(({ user }) => user.startsWith('system:serviceaccount:kcover-system:kcover-'));
 
 /** UIDs that only a kubelet deleted. */
 export function deletedByKubelet(writes: readonly Write[]): Set<string> {
-  const [byKubelets = [], byOthers = []] = [true, false].map((is) => [...deletesOfPods(writes.filter(({ user }) => isKubelet(user) === is)).keys()]);
+  const [byKubelets = [], byOthers = []] = [true, false].map((is) => [
+    ...deletesOfPods(writes.filter(({ user }) => isKubelet(user) === is)).keys(),
+  ]);
   const others = new Set(byOthers);
   return new Set(byKubelets.filter((uid) => !others.has(uid)));
 }
@@ -43,13 +52,22 @@ const isKubelet = (user: string): boolean => user === 'kwok' || user.startsWith(
 /** Effective suspends of the job, each with its annotation. */
 export const suspendsOf = ({ job, writes }: Pick<RunFacts, 'job' | 'writes'>): string[] =>
   suspends(writes)
-    .filter(({ namespace, name, suspend, code }) => namespace === job.namespace && name === job.name && suspend && code < 300)
-    .map(({ body }) => (body as { metadata?: { annotations?: Record<string, string> } }).metadata?.annotations?.[annotations.suspendedBy] ?? 'no mark');
+    .filter(
+      ({ namespace, name, suspend, code }) => namespace === job.namespace && name === job.name && suspend && code < 300,
+    )
+    .map(
+      ({ body }) =>
+        (body as { metadata?: { annotations?: Record<string, string> } }).metadata?.annotations?.[
+          annotations.suspendedBy
+        ] ?? 'no mark',
+    );
 
 function stopsOncePerAttempt(facts: RunFacts): string[] {
   const { records, writes, pods } = facts;
   const suspensions = suspendsOf(facts);
-  const recorded = records.flatMap(({ incident, stops }) => stops.map((stop) => ({ ...stop, suspension: `${incident}#${stop.attempt}` })));
+  const recorded = records.flatMap(({ incident, stops }) =>
+    stops.map((stop) => ({ ...stop, suspension: `${incident}#${stop.attempt}` })),
+  );
   const collections = podDeleteCollections(writes).filter(({ code }) => code < 300);
   const uidsOfJob = new Set(pods.map(({ uid }) => uid));
   return [
@@ -65,7 +83,9 @@ function stopsOncePerAttempt(facts: RunFacts): string[] {
     }),
     ...collections.flatMap(({ deleted }) => {
       const own = deleted.filter((uid) => uidsOfJob.has(uid));
-      return own.length > 0 && own.length < deleted.length ? [`a delete-collection took ${deleted.length - own.length} pods of others along`] : [];
+      return own.length > 0 && own.length < deleted.length
+        ? [`a delete-collection took ${deleted.length - own.length} pods of others along`]
+        : [];
     }),
   ];
 }
@@ -75,12 +95,23 @@ function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, deletedB
   const singly = new Set(podDeletes(writes).flatMap(({ deleted }) => deleted));
   const stopped = new Set(records.flatMap(({ stops }) => stops.flatMap((stop) => stop.pods.map(({ uid }) => uid))));
   // A pod that did not end after its delete is deleted once more, by force, and the record says so.
-  const forced = new Set(records.flatMap(({ forced: all = [], stops }) => [...all, ...stops.flatMap((stop) => stop.forced ?? [])].map(({ uid }) => uid)));
+  const forced = new Set(
+    records.flatMap(({ forced: all = [], stops }) =>
+      [...all, ...stops.flatMap((stop) => stop.forced ?? [])].map(({ uid }) => uid),
+    ),
+  );
   const moved = (pod: PodLife): boolean =>
-    singly.has(pod.uid) && quarantines.some((span) => span.node === pod.node && span.from < (pod.gone ?? Infinity) && (span.to ?? Infinity) > pod.created);
+    singly.has(pod.uid) &&
+    quarantines.some(
+      (span) => span.node === pod.node && span.from < (pod.gone ?? Infinity) && (span.to ?? Infinity) > pod.created,
+    );
   return pods.flatMap((pod) => [
-    ...((counts.get(pod.uid) ?? 0) > (forced.has(pod.uid) ? 2 : 1) ? [`deleted pod ${pod.name} ${pod.uid} ${counts.get(pod.uid)} times`] : []),
-    ...(counts.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod) ? [`deleted pod ${pod.name} ${pod.uid} that no stop had`] : []),
+    ...((counts.get(pod.uid) ?? 0) > (forced.has(pod.uid) ? 2 : 1)
+      ? [`deleted pod ${pod.name} ${pod.uid} ${counts.get(pod.uid)} times`]
+      : []),
+    ...(counts.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod)
+      ? [`deleted pod ${pod.name} ${pod.uid} that no stop had`]
+      : []),
     ...(pod.gone !== undefined && !pod.failed && !deletedByKubelet.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod)
       ? [`pod ${pod.name} ${pod.uid} on ${pod.node ?? 'no node'} went and no stop had it`]
       : []),
@@ -88,7 +119,8 @@ function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, deletedB
 }
 
 /** Its original number, or the one after the last recovery that resized it. */
-const podsIn = ({ job, records }: RunFacts): number => records.findLast(({ pods }) => pods !== undefined)?.pods?.after ?? job.pods;
+const podsIn = ({ job, records }: RunFacts): number =>
+  records.findLast(({ pods }) => pods !== undefined)?.pods?.after ?? job.pods;
 
 function runsAgain(facts: RunFacts): string[] {
   const { pods, quarantines, suspended } = facts;
@@ -98,8 +130,12 @@ function runsAgain(facts: RunFacts): string[] {
   const out = new Set(quarantines.filter(({ to }) => to === undefined).map(({ node }) => node));
   return [
     ...(suspended ? ['the job is suspended'] : []),
-    ...(running.length === expected && ready.length === expected ? [] : [`${running.length} pods are there and ${ready.length} ready, of ${expected}`]),
-    ...running.filter(({ node }) => node !== undefined && out.has(node)).map(({ name, node }) => `pod ${name} runs on ${node}, which is quarantined`),
+    ...(running.length === expected && ready.length === expected
+      ? []
+      : [`${running.length} pods are there and ${ready.length} ready, of ${expected}`]),
+    ...running
+      .filter(({ node }) => node !== undefined && out.has(node))
+      .map(({ name, node }) => `pod ${name} runs on ${node}, which is quarantined`),
   ];
 }
 
@@ -108,12 +144,16 @@ function oneRecordEach({ records, recoveries }: RunFacts): string[] {
   const unexplained = records.flatMap(({ incident, stops, faults }) => {
     const fresh = faults.filter(({ id }) => !known.has(id));
     for (const { id } of faults) known.add(id);
-    return stops.length > 0 && fresh.length === 0 ? [`${incident} stopped the job again for faults that were answered before`] : [];
+    return stops.length > 0 && fresh.length === 0
+      ? [`${incident} stopped the job again for faults that were answered before`]
+      : [];
   });
   return [
     ...repeated(records.map(({ incident }) => incident)).map((incident) => `${incident} has two records`),
     ...recoveries.filter((id) => !records.some(({ incident }) => incident === id)).map((id) => `${id} has no record`),
-    ...records.filter(({ incident }) => !recoveries.includes(incident)).map(({ incident }) => `${incident} is recorded and was never started`),
+    ...records
+      .filter(({ incident }) => !recoveries.includes(incident))
+      .map(({ incident }) => `${incident} is recorded and was never started`),
     ...unexplained,
   ];
 }
@@ -123,7 +163,11 @@ function provedWhatItSays({ records, writes }: RunFacts): string[] {
   return records.flatMap(({ incident, outcome, progress, stops }) => {
     if (outcome !== 'recovered') return [];
     const { before, after } = progress ?? {};
-    const proved = before !== undefined && after !== undefined && after.step > before.step && Date.parse(after.at) >= stoppedAt(stops.at(-1), writes);
+    const proved =
+      before !== undefined &&
+      after !== undefined &&
+      after.step > before.step &&
+      Date.parse(after.at) >= stoppedAt(stops.at(-1), writes);
     return proved ? [] : [`${incident} says recovered, from ${JSON.stringify(before)} to ${JSON.stringify(after)}`];
   });
 }
@@ -135,8 +179,12 @@ function provedWhatItSays({ records, writes }: RunFacts): string[] {
 function stoppedAt(stop: IncidentRecord['stops'][number] | undefined, writes: readonly Write[]): number {
   if (!stop) return 0;
   const uids = new Set(stop.pods.map(({ uid }) => uid));
-  const deleted = writes.filter((write) => write.code < 300 && write.deleted.some((uid) => uids.has(uid))).map(({ at }) => at.getTime());
+  const deleted = writes
+    .filter((write) => write.code < 300 && write.deleted.some((uid) => uids.has(uid)))
+    .map(({ at }) => at.getTime());
   return stop.by === 'suspend' || deleted.length === 0 ? Date.parse(stop.at) : Math.max(...deleted);
 }
 
-const repeated = (texts: readonly string[]): string[] => [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
+const repeated = (texts: readonly string[]): string[] => [
+  ...new Set(texts.filter((text, index) => texts.indexOf(text) !== index)),
+];

@@ -56,7 +56,11 @@ export function useJobRig(): JobRig {
     start() {
       const workflowId = jobWorkflowId(cluster.job);
       started.push(workflowId);
-      return rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
+      return rig.client.workflow.start('trainingJob', {
+        workflowId,
+        taskQueue: rig.taskQueue,
+        args: [{ job: cluster.job }],
+      });
     },
     async status(handle) {
       const seen = await handle.query<JobStatus>('status');

@@ -61,7 +61,12 @@ export function useKindsRig(): KindsRig {
     kube = connectKube({ kubeconfig });
     api = connect(kubeconfig);
   });
-  const remove = (ref: JobRef) => askKube(kube, { method: 'DELETE', path: jobPath(ref), query: { propagationPolicy: 'Background' } }, 'remove the job');
+  const remove = (ref: JobRef) =>
+    askKube(
+      kube,
+      { method: 'DELETE', path: jobPath(ref), query: { propagationPolicy: 'Background' } },
+      'remove the job',
+    );
   afterAll(async () => {
     await Promise.all(created.map((ref) => remove(ref).catch(() => undefined)));
     await kube.close();
@@ -79,14 +84,24 @@ export function useKindsRig(): KindsRig {
       return api;
     },
     async started(manifest, name = `kind-${randomUUID().slice(0, 8)}`) {
-      const job = await createJob(api, manifest({ name, gpus: 0, terminationSeconds: 1, exitOnTerm: 143, labels: { [labels.cascadingRecovery]: 'true' } }));
+      const job = await createJob(
+        api,
+        manifest({
+          name,
+          gpus: 0,
+          terminationSeconds: 1,
+          exitOnTerm: 143,
+          labels: { [labels.cascadingRecovery]: 'true' },
+        }),
+      );
       const ref = { kind: job.kind, namespace: job.namespace, name, uid: job.uid };
       created.push(ref);
       return { job, ref, first: await awaitRunning(api, job, { withinMs: 120_000 }) };
     },
     seen,
     async suspend(job) {
-      const tried = async () => suspendJob(kube, { job, incident, attempt: 1, resourceVersion: (await seen(job)).resourceVersion });
+      const tried = async () =>
+        suspendJob(kube, { job, incident, attempt: 1, resourceVersion: (await seen(job)).resourceVersion });
       await eventually(
         () =>
           tried().then(

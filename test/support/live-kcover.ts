@@ -74,13 +74,21 @@ export class LiveKcover {
     const connection = await Connection.connect({ address: cluster.temporal.address });
     const temporal = new Client({ connection, namespace: cluster.temporal.namespace });
     await endLeftovers(temporal, cluster);
-    const kcover = await startKcover(cluster, { mode: 'act', agents: 'in-process', workerSettings: quick, controllerSettings: shortLease, ...options });
+    const kcover = await startKcover(cluster, {
+      mode: 'act',
+      agents: 'in-process',
+      workerSettings: quick,
+      controllerSettings: shortLease,
+      ...options,
+    });
     return new LiveKcover(cluster, kcover, temporal, await startClusterRecorder(cluster.kubernetes.kubeconfig));
   }
 
   /** A PyTorchJob of one master and this many workers in a namespace of its own, opted in by default; resolves when it runs. */
   pytorch(options: Partial<PytorchJobOptions> = {}): Promise<LiveJob> {
-    return this.run((namespace) => pytorchJob({ name: `llm-${randomUUID().slice(0, 8)}`, workers: 1, labels: optIn, ...options, namespace }));
+    return this.run((namespace) =>
+      pytorchJob({ name: `llm-${randomUUID().slice(0, 8)}`, workers: 1, labels: optIn, ...options, namespace }),
+    );
   }
 
   /** In a namespace of its own, or in that of another job. */
@@ -102,7 +110,9 @@ export class LiveKcover {
       await this.settled(job, { incidents: 0 });
       const first = await podsOf(this.cluster.api, job);
       const nodes = this.#nodesUnder(first);
-      const judged = (await Promise.all(nodes.map((node) => this.#judgedNow(node)))).find((because) => because !== undefined);
+      const judged = (await Promise.all(nodes.map((node) => this.#judgedNow(node)))).find(
+        (because) => because !== undefined,
+      );
       return judged === undefined ? { found: { ...job, first, nodes } } : { missing: judged };
     });
   }
@@ -143,18 +153,27 @@ export class LiveKcover {
    * Waits until all pods of the job run and nothing is open about it any more. A pod on a quarantined node counts as open, because its node may have
    * broken after the pod was bound; unless the job `stays`.
    */
-  async settled(job: LiveJob, { incidents = 1, withinMs = 120_000, stays = false } = {}): Promise<readonly IncidentRecord[]> {
+  async settled(
+    job: LiveJob,
+    { incidents = 1, withinMs = 120_000, stays = false } = {},
+  ): Promise<readonly IncidentRecord[]> {
     return until(`${job.namespace}/${job.name} settled`, withinMs, async () => {
       const records = this.records(job);
-      if (records.length < incidents) return { missing: `${records.length} of ${incidents} records; ${await this.#describeProgress(job)}` };
+      if (records.length < incidents)
+        return { missing: `${records.length} of ${incidents} records; ${await this.#describeProgress(job)}` };
       const [{ phase, because, waitingFor }, recoveries] = await Promise.all([this.status(job), this.recoveries(job)]);
       if (phase !== 'watching') return { missing: `its workflow is ${phase}: ${because}; waits for ${waitingFor}` };
-      if (recoveries.length !== records.length) return { missing: `${recoveries.length} recoveries, ${records.length} records` };
+      if (recoveries.length !== records.length)
+        return { missing: `${recoveries.length} recoveries, ${records.length} records` };
       const alive = this.recorder.podsOf(job).filter(({ gone }) => gone === undefined);
       const ready = alive.filter((pod) => pod.ready).length;
-      const misplaced = stays ? undefined : alive.find(({ node }) => node !== undefined && this.recorder.isQuarantined(node));
+      const misplaced = stays
+        ? undefined
+        : alive.find(({ node }) => node !== undefined && this.recorder.isQuarantined(node));
       if (misplaced) return { missing: `pod ${misplaced.name} is on ${misplaced.node}, which is quarantined` };
-      return ready === job.pods && alive.length === job.pods ? { found: records } : { missing: `${alive.length} pods, ${ready} ready, of ${job.pods}` };
+      return ready === job.pods && alive.length === job.pods
+        ? { found: records }
+        : { missing: `${alive.length} pods, ${ready} ready, of ${job.pods}` };
     });
   }
 
@@ -175,19 +194,28 @@ export class LiveKcover {
       (status) => status.incident,
       () => undefined,
     );
-    const pods = this.recorder.podsOf(job).map(({ name, node, ready, gone }) => `${name} on ${node ?? 'no node'}${gone ? ' gone' : ready ? ' ready' : ''}`);
+    const pods = this.recorder
+      .podsOf(job)
+      .map(({ name, node, ready, gone }) => `${name} on ${node ?? 'no node'}${gone ? ' gone' : ready ? ' ready' : ''}`);
     const nodes = job.nodes.map(({ name }) => nodeWorkflowId(name));
-    return [...(await Promise.all([jobWorkflowId(job), ...(incident ? [incident] : []), ...nodes].map(said))), ...pods].join('\n           ');
+    return [
+      ...(await Promise.all([jobWorkflowId(job), ...(incident ? [incident] : []), ...nodes].map(said))),
+      ...pods,
+    ].join('\n           ');
   }
 
   status(job: LiveJob): Promise<JobStatus> {
-    return this.temporal.withDeadline(Date.now() + 3000, () => this.temporal.workflow.getHandle(jobWorkflowId(job)).query<JobStatus>(statusQuery));
+    return this.temporal.withDeadline(Date.now() + 3000, () =>
+      this.temporal.workflow.getHandle(jobWorkflowId(job)).query<JobStatus>(statusQuery),
+    );
   }
 
   /** Ids of the recoveries that the job's workflow started, from its history. */
   async recoveries(job: LiveJob): Promise<string[]> {
     const { events } = await this.temporal.workflow.getHandle(jobWorkflowId(job)).fetchHistory();
-    return (events ?? []).flatMap((event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId ?? []);
+    return (events ?? []).flatMap(
+      (event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId ?? [],
+    );
   }
 
   /** Oldest first. */
@@ -202,11 +230,16 @@ export class LiveKcover {
   /** Changes by kcover since then, without token reviews and the leader label of its own pods; Events and Leases are not logged. */
   async writes(since: Date): Promise<Write[]> {
     const writes = ourWrites(await readWrites(this.cluster.kubernetes.auditLog, since));
-    return writes.filter(({ resource, namespace }) => resource !== 'tokenreviews' && !(resource === 'pods' && namespace === ownNamespace));
+    return writes.filter(
+      ({ resource, namespace }) => resource !== 'tokenreviews' && !(resource === 'pods' && namespace === ownNamespace),
+    );
   }
 
   async facts(job: LiveJob): Promise<RunFacts> {
-    const [all, recoveries] = await Promise.all([readWrites(this.cluster.kubernetes.auditLog, job.since), this.recoveries(job)]);
+    const [all, recoveries] = await Promise.all([
+      readWrites(this.cluster.kubernetes.auditLog, job.since),
+      this.recoveries(job),
+    ]);
     return {
       job,
       writes: ourWrites(all),
@@ -220,26 +253,44 @@ export class LiveKcover {
   }
 
   /** Events that kcover wrote about an object. */
-  async events(about: { readonly namespace?: string; readonly uid?: string; readonly name: string }): Promise<CoreV1Event[]> {
+  async events(about: {
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly name: string;
+  }): Promise<CoreV1Event[]> {
     const { items } = await this.cluster.api.core.listNamespacedEvent({ namespace: about.namespace ?? 'default' });
     return items.filter(
       ({ source, involvedObject }) =>
-        source?.component === 'kcover' && involvedObject.name === about.name && (about.uid === undefined || involvedObject.uid === about.uid),
+        source?.component === 'kcover' &&
+        involvedObject.name === about.name &&
+        (about.uid === undefined || involvedObject.uid === about.uid),
     );
   }
 
-  event(about: { readonly namespace?: string; readonly uid?: string; readonly name: string }, reason: string, says: RegExp = /./): Promise<CoreV1Event> {
+  event(
+    about: { readonly namespace?: string; readonly uid?: string; readonly name: string },
+    reason: string,
+    says: RegExp = /./,
+  ): Promise<CoreV1Event> {
     return until(`Event ${reason} on ${about.name}`, 60_000, async () => {
       const events = await this.events(about);
       const found = events.find((event) => event.reason === reason && says.test(event.message ?? ''));
-      return found ? { found } : { missing: `Events: ${events.map((event) => `${event.reason}: ${event.message}`).join('; ') || 'none'}` };
+      return found
+        ? { found }
+        : { missing: `Events: ${events.map((event) => `${event.reason}: ${event.message}`).join('; ') || 'none'}` };
     });
   }
 
   /** Runs the program as an administrator of the test cluster would. */
   async runCli(...args: string[]): Promise<Ran> {
     const child = spawn(process.execPath, [program, ...args], {
-      env: { ...compileCache(), PATH: process.env['PATH'], HOME: this.cluster.directory, USER: 'ada', ...this.kcover.environment },
+      env: {
+        ...compileCache(),
+        PATH: process.env['PATH'],
+        HOME: this.cluster.directory,
+        USER: 'ada',
+        ...this.kcover.environment,
+      },
     });
     child.stdin.end();
     const [stdout, stderr, code] = await Promise.all([
@@ -266,7 +317,9 @@ export class LiveKcover {
   /** Deletes a job and waits until its pods and its workflow have ended. */
   async end(job: LiveJob): Promise<void> {
     const { api } = this.cluster;
-    await api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' }).catch(ignoreGone);
+    await api.custom
+      .deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' })
+      .catch(ignoreGone);
     await until(`pods of ${job.name} gone`, 60_000, async () => {
       const left = await podsOf(api, job);
       return left.length === 0 ? { found: true } : { missing: `${left.length} left` };
@@ -279,7 +332,8 @@ export class LiveKcover {
     for (const node of this.cluster.nodes) {
       await this.release(node);
       // A workflow that only watches would run for another hour.
-      if (await this.isOpen(nodeWorkflowId(node.name))) await this.temporal.workflow.getHandle(nodeWorkflowId(node.name)).terminate('the test is over');
+      if (await this.isOpen(nodeWorkflowId(node.name)))
+        await this.temporal.workflow.getHandle(nodeWorkflowId(node.name)).terminate('the test is over');
     }
   }
 
@@ -293,7 +347,8 @@ export class LiveKcover {
 /** Other test files share nodes and Temporal, and some leave a workflow without a worker: a node's would never answer. */
 async function endLeftovers(temporal: Client, cluster: AttachedTestCluster): Promise<void> {
   const listed: string[] = [];
-  for await (const { workflowId } of temporal.workflow.list({ query: "ExecutionStatus = 'Running'" })) listed.push(workflowId);
+  for await (const { workflowId } of temporal.workflow.list({ query: "ExecutionStatus = 'Running'" }))
+    listed.push(workflowId);
   // By name too: a list may not show yet what was just started.
   for (const workflowId of new Set([...listed, ...cluster.nodes.map(({ name }) => nodeWorkflowId(name))])) {
     await temporal.workflow

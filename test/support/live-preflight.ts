@@ -46,7 +46,13 @@ export class LivePreflight {
     const name = `llm-${randomUUID().slice(0, 8)}`;
     const created = await createJob(api, pytorchJob({ name, namespace, workers: pods - 1, ...testsFirst, ...options }));
     const testers = await awaitTesters(api, nodes, created);
-    const job = { ...created, testers, first: testers.map(({ pod }) => pod), nodes: testers.map((tester) => this.nodeOf(tester)), since };
+    const job = {
+      ...created,
+      testers,
+      first: testers.map(({ pod }) => pod),
+      nodes: testers.map((tester) => this.nodeOf(tester)),
+      since,
+    };
     this.#jobs.push(job);
     return job;
   }
@@ -60,7 +66,12 @@ export class LivePreflight {
   /** Waits for the next pods of the job, which test their nodes. */
   async nextPods(job: TestedJob): Promise<TestedJob> {
     const testers = await awaitTesters(this.live.cluster.api, this.live.cluster.nodes, job, uidsOf(job.first));
-    return { ...job, testers, first: testers.map(({ pod }) => pod), nodes: testers.map((tester) => this.nodeOf(tester)) };
+    return {
+      ...job,
+      testers,
+      first: testers.map(({ pod }) => pod),
+      nodes: testers.map((tester) => this.nodeOf(tester)),
+    };
   }
 
   /** All containers write their measurements and end, except for the ranks in `without`. */
@@ -87,13 +98,17 @@ export class LivePreflight {
     return until(`preflight of ${job.name}`, 120_000, async () => {
       const status = await this.status(job);
       const missing = wanted(status);
-      return missing === undefined ? { found: status } : { missing: `${missing}; ${JSON.stringify({ ...status, workload: undefined })}` };
+      return missing === undefined
+        ? { found: status }
+        : { missing: `${missing}; ${JSON.stringify({ ...status, workload: undefined })}` };
     });
   }
 
   /** Waits for the verdict of a run. */
   async verdict(job: CollectedJob, run = 1): Promise<PreflightRun> {
-    const { last } = await this.is(job, (status) => ((status.last?.run ?? 0) >= run ? undefined : `no verdict on run ${run}`));
+    const { last } = await this.is(job, (status) =>
+      (status.last?.run ?? 0) >= run ? undefined : `no verdict on run ${run}`,
+    );
     if (last === undefined) throw new Error('no run has ended');
     return last;
   }
@@ -101,7 +116,9 @@ export class LivePreflight {
   /** Number of signals with reports that its workflow has received. */
   async signalled(job: TestedJob): Promise<number> {
     const { events } = await this.live.temporal.workflow.getHandle(preflightWorkflowId(job)).fetchHistory();
-    return (events ?? []).filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === signals.reportsArrived).length;
+    return (events ?? []).filter(
+      ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === signals.reportsArrived,
+    ).length;
   }
 
   /** How often a node was quarantined. */

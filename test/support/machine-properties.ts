@@ -30,7 +30,10 @@ export function findViolation<State extends Phased, Event extends Kinded>(
       const after = throughJson(nextState(transitions, state, event));
       const one = { before: state, event, after };
       const broken = [...undeclared(transitions, one), ...violations(one, played)];
-      if (broken.length > 0) throw new Error(`${broken.join('; ')}, after ${JSON.stringify([...played, one].map(({ event: { kind } }) => kind))}`);
+      if (broken.length > 0)
+        throw new Error(
+          `${broken.join('; ')}, after ${JSON.stringify([...played, one].map(({ event: { kind } }) => kind))}`,
+        );
       played.push(one);
       state = after;
     }
@@ -47,12 +50,21 @@ function undeclared<State extends Phased, Event extends Kinded>(
   { before, event, after }: Played<State, Event>,
 ): string[] {
   if (after.phase === before.phase) return [];
-  const from = transitions[before.phase as State['phase']] as Readonly<Record<string, { readonly to: readonly string[] } | undefined>>;
-  return from[event.kind]?.to.includes(after.phase) === true ? [] : [`${event.kind} led from ${before.phase} to ${after.phase}, which the table does not say`];
+  const from = transitions[before.phase as State['phase']] as Readonly<
+    Record<string, { readonly to: readonly string[] } | undefined>
+  >;
+  return from[event.kind]?.to.includes(after.phase) === true
+    ? []
+    : [`${event.kind} led from ${before.phase} to ${after.phase}, which the table does not say`];
 }
 
 /** The table with one transition replaced: a deliberate defect, which the properties must find. */
-export function withTransition<State extends Phased, Event extends Kinded, Phase extends State['phase'], Kind extends Event['kind']>(
+export function withTransition<
+  State extends Phased,
+  Event extends Kinded,
+  Phase extends State['phase'],
+  Kind extends Event['kind'],
+>(
   transitions: Transitions<State, Event>,
   phase: Phase,
   kind: Kind,

@@ -12,7 +12,14 @@ export interface RdmaPort {
   readonly physState: string;
 }
 
-const usual: RdmaPort = { device: 'mlx5_0', port: 1, pci: '0000:5d:00.0', layer: 'InfiniBand', state: '4: ACTIVE', physState: '5: LinkUp' };
+const usual: RdmaPort = {
+  device: 'mlx5_0',
+  port: 1,
+  pci: '0000:5d:00.0',
+  layer: 'InfiniBand',
+  state: '4: ACTIVE',
+  physState: '5: LinkUp',
+};
 
 export type PortFile = 'state' | 'phys_state' | 'link_layer' | 'rate';
 

@@ -26,7 +26,8 @@ export const podOf = (rank: number, attempt = 1): TestingPod => ({
 });
 
 /** One report of each rank after `min(size - 1, 5)` rounds; partners follow the circle method. */
-export const reportsOf = (truth: ReportTruth): CollectedReport[] => Array.from({ length: truth.size }, (_, rank) => reportOf(truth, rank));
+export const reportsOf = (truth: ReportTruth): CollectedReport[] =>
+  Array.from({ length: truth.size }, (_, rank) => reportOf(truth, rank));
 
 export function reportOf({ size, slow = [], broken = [], attempt = 1 }: ReportTruth, rank: number): CollectedReport {
   const failed = broken.includes(rank);
@@ -38,7 +39,14 @@ export function reportOf({ size, slow = [], broken = [], attempt = 1 }: ReportTr
     return { round, peer: addressOf(peer), status: 'ok', gbps };
   });
   return {
-    report: { size, rank, node: nodeOf(rank), address: addressOf(rank), tests: failed ? [] : tests, ...(failed ? { failed: ['gpu'] } : {}) },
+    report: {
+      size,
+      rank,
+      node: nodeOf(rank),
+      address: addressOf(rank),
+      tests: failed ? [] : tests,
+      ...(failed ? { failed: ['gpu'] } : {}),
+    },
     pod: podOf(rank, attempt),
     share: { asked: 8, of: 8 },
     writtenAt: new Date(Date.UTC(2026, 10, 21, 7, attempt, rank % 60)).toISOString(),

@@ -30,4 +30,5 @@ export const rawReport = (more: Raw = {}): Raw => ({
 });
 
 /** Without one field. */
-export const without = (raw: Raw, name: string): Raw => Object.fromEntries(Object.entries(raw).filter(([key]) => key !== name));
+export const without = (raw: Raw, name: string): Raw =>
+  Object.fromEntries(Object.entries(raw).filter(([key]) => key !== name));

@@ -28,13 +28,18 @@ export function firstStop(): RecoveryState {
   const at = 0;
   let state = firstRecovery();
   while (!(state.phase === 'stopping' && state.stop)) {
-    state = nextState(recoveryTransitions, state, { ...answersIn(state, at, { what: 0, lag: 0 }), at, turn: state.turn });
+    state = nextState(recoveryTransitions, state, {
+      ...answersIn(state, at, { what: 0, lag: 0 }),
+      at,
+      turn: state.turn,
+    });
   }
   return state;
 }
 
 /** Pods of an attempt: their names say which. */
-export const podsOf = (attempt: number) => [0, 1, 2].map((rank) => ({ name: `a${attempt}-${rank}`, uid: `a${attempt}-${rank}`, node: `gpu-${rank}` }));
+export const podsOf = (attempt: number) =>
+  [0, 1, 2].map((rank) => ({ name: `a${attempt}-${rank}`, uid: `a${attempt}-${rank}`, node: `gpu-${rank}` }));
 
 const because = 'a test';
 const progress = { step: 100, at: '2026-11-21T07:09:03.117Z' };
@@ -61,7 +66,12 @@ function decisionIn(attempt: number, at: number, choice: Choice): RecoveryDecisi
       { kind: 'hold', remedy: 'wait', unobservable: true, ...decided },
       { kind: 'hold', remedy: 'wait', inProcess: { beyond: 1, withinMs: 1 }, ...decided },
       { kind: 'stop', by: 'delete-collection', plan, ...decided },
-      { kind: 'stop', by: 'suspend', plan: { ...plan, level: { name: 'pod', pods, withinMs: 1, because } }, ...decided },
+      {
+        kind: 'stop',
+        by: 'suspend',
+        plan: { ...plan, level: { name: 'pod', pods, withinMs: 1, because } },
+        ...decided,
+      },
       { kind: 'go-on', ...decided },
       { kind: 'end', outcome: 'cancelled', ...decided },
     ],
@@ -87,15 +97,37 @@ function stopResult(attempt: number, choice: Choice): StopResult {
 /** What the effect of the phase would answer. The attempt that runs is the one after the last stop; late answers are about an earlier one. */
 function answersIn(state: RecoveryState, at: number, choice: Choice): Answer {
   const attempt = Math.max(1, state.stops.length + 1 - choice.lag);
-  const facts = { pods: podsOf(attempt), terminating: [], nodes: [], undecided: [], at, ...(choice.what % 8 === 1 && { at: at - 9000 }) };
+  const facts = {
+    pods: podsOf(attempt),
+    terminating: [],
+    nodes: [],
+    undecided: [],
+    at,
+    ...(choice.what % 8 === 1 && { at: at - 9000 }),
+  };
   switch (state.phase) {
     case 'deciding': {
-      const covers = { revision: state.revision, faults: nodesIn(state).length > 0 ? state.faults.map(({ id }) => id) : [] };
-      const decided: Answer = { kind: 'decided', decision: decisionIn(attempt, at, choice), facts, covers, isPaused: choice.what % 3 === 1 };
-      return oneOf<Answer>([decided, { kind: 'lookStarted' }, decided, { kind: 'attemptObserved', progress }, { kind: 'lookOutdated' }], choice);
+      const covers = {
+        revision: state.revision,
+        faults: nodesIn(state).length > 0 ? state.faults.map(({ id }) => id) : [],
+      };
+      const decided: Answer = {
+        kind: 'decided',
+        decision: decisionIn(attempt, at, choice),
+        facts,
+        covers,
+        isPaused: choice.what % 3 === 1,
+      };
+      return oneOf<Answer>(
+        [decided, { kind: 'lookStarted' }, decided, { kind: 'attemptObserved', progress }, { kind: 'lookOutdated' }],
+        choice,
+      );
     }
     case 'held':
-      return oneOf<Answer>([{ kind: 'lookOutdated' }, { kind: 'holdStarted' }, { kind: 'subscribed' }, { kind: 'holdExpired' }], choice);
+      return oneOf<Answer>(
+        [{ kind: 'lookOutdated' }, { kind: 'holdStarted' }, { kind: 'subscribed' }, { kind: 'holdExpired' }],
+        choice,
+      );
     case 'preparing':
       return oneOf<Answer>(
         [
@@ -113,7 +145,11 @@ function answersIn(state: RecoveryState, at: number, choice: Choice): Answer {
     case 'stopping':
       if (!state.stop)
         return oneOf<Answer>(
-          [{ kind: 'stopStarted', facts: choice.lag === 0 ? state.facts : facts }, { kind: 'othersFound' }, { kind: 'lookOutdated' }],
+          [
+            { kind: 'stopStarted', facts: choice.lag === 0 ? state.facts : facts },
+            { kind: 'othersFound' },
+            { kind: 'lookOutdated' },
+          ],
           choice,
         );
       return oneOf<Answer>(
@@ -134,7 +170,10 @@ function answersIn(state: RecoveryState, at: number, choice: Choice): Answer {
         [
           { kind: 'attemptAwaited', result: 'changed' },
           { kind: 'attemptAwaited', result: { kind: 'overdue', because } },
-          { kind: 'attemptAwaited', result: { kind: 'running', at: 'x', pods: podsOf(attempt), startedAt: 'x', misplaced: 0 } },
+          {
+            kind: 'attemptAwaited',
+            result: { kind: 'running', at: 'x', pods: podsOf(attempt), startedAt: 'x', misplaced: 0 },
+          },
           { kind: 'attemptAwaited', result: { kind: 'ended', outcome: 'failed', because } },
         ],
         choice,
@@ -142,7 +181,10 @@ function answersIn(state: RecoveryState, at: number, choice: Choice): Answer {
     case 'verifying':
       return {
         kind: 'progressAwaited',
-        result: oneOf<VerifyResult | 'changed'>([{ kind: 'unverified', because }, { kind: 'verified', progress, because }, 'changed'], choice),
+        result: oneOf<VerifyResult | 'changed'>(
+          [{ kind: 'unverified', because }, { kind: 'verified', progress, because }, 'changed'],
+          choice,
+        ),
       };
     case 'ending':
       return state.suspended && choice.what % 3 > 0
@@ -157,10 +199,16 @@ function answersIn(state: RecoveryState, at: number, choice: Choice): Answer {
 const pod = fc.tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 0, max: 2 }));
 
 const messages: fc.Arbitrary<Message> = fc.oneof(
-  fc.integer({ min: 1, max: 4 }).map((sequence): Message => ({ kind: 'faultsObserved', faults: [kernelFault({ id: `kernel/boot-1/${sequence}` })] })),
+  fc.integer({ min: 1, max: 4 }).map((sequence): Message => ({
+    kind: 'faultsObserved',
+    faults: [kernelFault({ id: `kernel/boot-1/${sequence}` })],
+  })),
   pod.map(([attempt, rank]): Message => {
     const { name, uid } = podsOf(attempt)[rank] ?? { name: 'x', uid: 'x' };
-    return { kind: 'faultsObserved', faults: [podFault({ id: `pod/${uid}`, pod: { name, uid, createdAt: '2026-11-21T06:00:00Z' } })] };
+    return {
+      kind: 'faultsObserved',
+      faults: [podFault({ id: `pod/${uid}`, pod: { name, uid, createdAt: '2026-11-21T06:00:00Z' } })],
+    };
   }),
   fc.constant<Message>({ kind: 'recheckRequested' }),
   fc.constantFrom<Message>({ kind: 'pauseChanged' }, { kind: 'pauseChanged', paused: { by: 'ada', reason: because } }),
@@ -198,7 +246,9 @@ export const lostPods: Events = fc.array(
 export const interference: Events = fc.array(
   fc.constant((state: RecoveryState, at: number): RecoveryEvent => {
     const isSent = state.phase === 'stopping' && state.stop !== undefined;
-    const answer = isSent ? { kind: 'stopAnswered' as const, result: { kind: 'interfered' as const, because } } : answersIn(state, at, { what: 0, lag: 0 });
+    const answer = isSent
+      ? { kind: 'stopAnswered' as const, result: { kind: 'interfered' as const, because } }
+      : answersIn(state, at, { what: 0, lag: 0 });
     return { ...answer, at, turn: state.turn };
   }),
   { maxLength: 90, size: 'max' },
@@ -221,7 +271,10 @@ export const recoveryEvents: Events = fc.array(
     },
     {
       weight: 1,
-      arbitrary: answers.map((answer) => (state: RecoveryState, at: number): RecoveryEvent => ({ ...answer(state), at })),
+      arbitrary: answers.map((answer) => (state: RecoveryState, at: number): RecoveryEvent => ({
+        ...answer(state),
+        at,
+      })),
     },
   ),
   // Without `size`, most sequences have fewer than ten events.

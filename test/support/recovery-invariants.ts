@@ -11,7 +11,11 @@ import { firstRecovery, recoveryEvents } from './recovery-events.ts';
 type Step = Played<RecoveryState, RecoveryEvent>;
 type Table = Transitions<RecoveryState, RecoveryEvent>;
 
-export const recoveryProperty = (table: Table, first = firstRecovery, events = recoveryEvents): MachineProperty<RecoveryState, RecoveryEvent> => ({
+export const recoveryProperty = (
+  table: Table,
+  first = firstRecovery,
+  events = recoveryEvents,
+): MachineProperty<RecoveryState, RecoveryEvent> => ({
   first,
   events,
   violations: (step, earlier) => invariants.flatMap((broken) => broken(step, earlier, table)),
@@ -31,8 +35,10 @@ const finalAnswers: ReadonlySet<string> = new Set<RecoveryEvent['kind']>([
   'recorded',
 ]);
 
-const isIn = <P extends Phase>(state: RecoveryState, ...phases: readonly P[]): state is Extract<RecoveryState, { readonly phase: P }> =>
-  (phases as readonly Phase[]).includes(state.phase);
+const isIn = <P extends Phase>(
+  state: RecoveryState,
+  ...phases: readonly P[]
+): state is Extract<RecoveryState, { readonly phase: P }> => (phases as readonly Phase[]).includes(state.phase);
 
 /** What is sent as this step's consequence: a stop that is recorded is sent, and one more time for each round by force. */
 function sent({ before, after }: Step) {
@@ -48,7 +54,8 @@ const isUndone = ({ before, event, after }: Step): boolean =>
   (event.result.kind === 'interfered' || event.result.kind === 'unsent') &&
   after.turn > before.turn;
 
-const enters = ({ before, after }: Step, phase: Phase): boolean => after.phase === phase && (before.phase !== phase || after.turn > before.turn);
+const enters = ({ before, after }: Step, phase: Phase): boolean =>
+  after.phase === phase && (before.phase !== phase || after.turn > before.turn);
 
 type Invariant = (step: Step, earlier: readonly Step[], table: Table) => string[];
 
@@ -59,31 +66,44 @@ const neverTwoStops: Invariant = (step, earlier) => {
   const { before } = earlier[0] ?? step;
   const began = before.phase === 'stopping' && before.stop?.attempt === now.attempt && since.length === earlier.length;
   const again = since.some((one) => sent(one)?.isFirst === true && sent(one)?.attempt === now.attempt);
-  return began || again || step.after.stops.some(({ attempt }) => attempt === now.attempt) ? [`attempt ${now.attempt} is stopped twice`] : [];
+  return began || again || step.after.stops.some(({ attempt }) => attempt === now.attempt)
+    ? [`attempt ${now.attempt} is stopped twice`]
+    : [];
 };
 
 const neverALaterAttempt: Invariant = (step) => {
   const now = sent(step);
-  const others = [...(now?.pods ?? []), ...(now?.terminating ?? [])].filter(({ uid }) => !uid.startsWith(`a${now?.attempt}-`));
-  return now && (others.length > 0 || now.attempt !== step.after.stops.length + 1) ? [`a stop of attempt ${now.attempt} has pods of another attempt`] : [];
+  const others = [...(now?.pods ?? []), ...(now?.terminating ?? [])].filter(
+    ({ uid }) => !uid.startsWith(`a${now?.attempt}-`),
+  );
+  return now && (others.length > 0 || now.attempt !== step.after.stops.length + 1)
+    ? [`a stop of attempt ${now.attempt} has pods of another attempt`]
+    : [];
 };
 
 const everyStopIsAccountedFor: Invariant = (step, earlier) => {
   if (!enters(step, 'recording')) return [];
   const all = [...earlier, step];
   const began = all.filter((one) => sent(one)?.isFirst).length - all.filter((one) => isUndone(one)).length;
-  const asked = all.filter(({ before, event }) => before.phase === 'preparing' && event.kind === 'processesAsked' && event.turn === before.turn).length;
+  const asked = all.filter(
+    ({ before, event }) =>
+      before.phase === 'preparing' && event.kind === 'processesAsked' && event.turn === before.turn,
+  ).length;
   const { stopsStarted } = (earlier[0] ?? step).before;
   return step.after.stopsStarted === stopsStarted + began + asked ? [] : ['a stop that was begun is not accounted for'];
 };
 
 const everyForceIsRecorded: Invariant = ({ before, event, after }) =>
-  event.kind !== 'stopAnswered' && forcedEver(before).some(({ uid }) => !forcedEver(after).some((one) => one.uid === uid))
+  event.kind !== 'stopAnswered' &&
+  forcedEver(before).some(({ uid }) => !forcedEver(after).some((one) => one.uid === uid))
     ? ['a pod that may have been deleted by force is forgotten']
     : [];
 
 const everyAnswerWasAsked: Invariant = ({ before, event, after }) =>
-  event.kind === 'stopAnswered' && event.turn !== before.turn && after !== before && JSON.stringify(after) !== JSON.stringify(before)
+  event.kind === 'stopAnswered' &&
+  event.turn !== before.turn &&
+  after !== before &&
+  JSON.stringify(after) !== JSON.stringify(before)
     ? ['a stop is answered that was not asked for']
     : [];
 
@@ -100,7 +120,10 @@ const aSuspendedJobIsResumed: Invariant = (step) => {
 
 const thereIsAlwaysAnEnd: Invariant = ({ before, event, after }, _earlier, table) => {
   const isAnswer = 'turn' in event && event.turn === before.turn && finalAnswers.has(event.kind);
-  const isAsked = isAnswer && event.kind in table[before.phase] && !(event.kind === 'stopAnswered' && before.phase === 'stopping' && !before.stop);
+  const isAsked =
+    isAnswer &&
+    event.kind in table[before.phase] &&
+    !(event.kind === 'stopAnswered' && before.phase === 'stopping' && !before.stop);
   const at = 1e9;
   const kinds = ['interrupted', 'resumed', 'settled', 'recorded'] as const;
   const end = kinds.reduce<RecoveryState>((state, kind) => {
@@ -128,19 +151,28 @@ const forceHasAnEnd: Invariant = (step, earlier) => {
 
 const thereIsOneRecord: Invariant = (step, earlier) => [
   ...(enters(step, 'recording') && earlier.some((one) => enters(one, 'recording')) ? ['it is recorded twice'] : []),
-  ...(isIn(step.before, 'recording') && 'end' in step.after && JSON.stringify(step.after.end) !== JSON.stringify(step.before.end)
+  ...(isIn(step.before, 'recording') &&
+  'end' in step.after &&
+  JSON.stringify(step.after.end) !== JSON.stringify(step.before.end)
     ? ['it has another end']
     : []),
 ];
 
 const aHeldRecoveryStopsNothing: Invariant = (step, earlier) => {
   if (!sent(step)) return [];
-  const decided = earlier.findLast(({ before, event }) => event.kind === 'decided' && before.phase === 'deciding' && event.turn === before.turn);
-  return decided?.event.kind === 'decided' && decided.event.decision.kind !== 'stop' ? ['a held recovery stops the job'] : [];
+  const decided = earlier.findLast(
+    ({ before, event }) => event.kind === 'decided' && before.phase === 'deciding' && event.turn === before.turn,
+  );
+  return decided?.event.kind === 'decided' && decided.event.decision.kind !== 'stop'
+    ? ['a held recovery stops the job']
+    : [];
 };
 
 const whatChangedIsLookedAt: Invariant = (step) =>
-  enters(step, 'stopping') && step.before.phase === 'preparing' && isIn(step.after, 'stopping') && decidedAt(step.before) !== step.after.revision
+  enters(step, 'stopping') &&
+  step.before.phase === 'preparing' &&
+  isIn(step.after, 'stopping') &&
+  decidedAt(step.before) !== step.after.revision
     ? ['a stop begins though something changed since it was decided']
     : [];
 

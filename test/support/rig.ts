@@ -17,7 +17,10 @@ export interface TestServers {
 /** The servers that the global set-up started; a missing server fails the test that needs it. */
 export function testServers<T extends TestServers = TestServers>(): T {
   const file = process.env['KCOVER_TEST_CLUSTER'];
-  if (file === undefined) throw new Error('no test servers\n  because: KCOVER_TEST_CLUSTER is not set\n  try:     npm test, which starts them');
+  if (file === undefined)
+    throw new Error(
+      'no test servers\n  because: KCOVER_TEST_CLUSTER is not set\n  try:     npm test, which starts them',
+    );
   return JSON.parse(readFileSync(file, 'utf8')) as T;
 }
 
@@ -48,11 +51,19 @@ export async function startRig(given: Activities, { ownTemporal, waits = 100 }: 
   quietRuntime();
   const { temporalAddress, workflowBundle } = testServers();
   const address = ownTemporal ?? temporalAddress;
-  const [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
+  const [connection, native] = await Promise.all([
+    Connection.connect({ address }),
+    NativeConnection.connect({ address }),
+  ]);
   const client = new Client({ connection });
   const taskQueue = `test-${randomUUID()}`;
   const activities = { ...withAnnouncements(given, { warn: () => undefined }) };
-  const effects = await Worker.create({ connection: native, taskQueue, workflowBundle: { codePath: workflowBundle }, activities });
+  const effects = await Worker.create({
+    connection: native,
+    taskQueue,
+    workflowBundle: { codePath: workflowBundle },
+    activities,
+  });
   const waiting = await Worker.create({
     connection: native,
     taskQueue: waitsTaskQueue(taskQueue),
@@ -78,7 +89,11 @@ export async function startRig(given: Activities, { ownTemporal, waits = 100 }: 
 }
 
 /** Polls until the condition holds; the error says what was seen last. */
-export async function eventually<T>(look: () => Promise<T> | T, ok: (seen: T) => boolean, withinMs = 60_000): Promise<T> {
+export async function eventually<T>(
+  look: () => Promise<T> | T,
+  ok: (seen: T) => boolean,
+  withinMs = 60_000,
+): Promise<T> {
   return until('what the test waits for', withinMs, async () => {
     const seen = await look();
     return ok(seen) ? { found: seen } : { missing: `last seen: ${JSON.stringify(seen)}` };

@@ -63,7 +63,9 @@ export class SeededCluster extends FakeCluster {
   }
 
   private born(name: string): AttemptPod {
-    const free = [...this.nodes.values()].filter((node) => !node.taint && node.ready && !this.pods.some((pod) => pod.node === node.name));
+    const free = [...this.nodes.values()].filter(
+      (node) => !node.taint && node.ready && !this.pods.some((pod) => pod.node === node.name),
+    );
     const node = free[Math.floor(this.random() * free.length)]?.name ?? 'none';
     const uid = randomUUID();
     this.createdAt.set(uid, new Date().toISOString());
@@ -81,7 +83,8 @@ export class SeededCluster extends FakeCluster {
       },
       stopAttempt: (request) => this.stop(request),
       resumeJob: async ({ incident }) => {
-        if (this.view?.suspension?.by !== 'kcover' || this.view.suspension.incident !== incident) return { resumed: false };
+        if (this.view?.suspension?.by !== 'kcover' || this.view.suspension.incident !== incident)
+          return { resumed: false };
         const { suspension: _, ...rest } = this.view;
         this.view = rest;
         this.resumes += 1;
@@ -123,7 +126,8 @@ export class SeededCluster extends FakeCluster {
     return Object.fromEntries(
       Object.entries(own).map(([name, work]) => [
         name,
-        (request: never) => this.meet(name as keyof Activities, request, () => (work as (one: never) => Promise<unknown>)(request)),
+        (request: never) =>
+          this.meet(name as keyof Activities, request, () => (work as (one: never) => Promise<unknown>)(request)),
       ]),
     ) as unknown as Activities;
   }
@@ -147,8 +151,10 @@ export class SeededCluster extends FakeCluster {
     if (!this.stops.some((stop) => stop.incident === incident && stop.attempt === attempt)) {
       const present = new Set(this.pods.map(({ uid }) => uid));
       const same = pods.every(({ uid }) => present.has(uid)) && (by === 'pods' || pods.length === present.size);
-      if (!same || this.view?.suspension) return { kind: 'interfered', because: 'the job changed since it was looked at' };
-      if (this.pauseReceived) this.wrong.push(`stop ${attempt} of ${incident} began although the recovery knew of a pause`);
+      if (!same || this.view?.suspension)
+        return { kind: 'interfered', because: 'the job changed since it was looked at' };
+      if (this.pauseReceived)
+        this.wrong.push(`stop ${attempt} of ${incident} began although the recovery knew of a pause`);
       this.begin(request);
     }
     const left = this.terminating.filter(({ uid }) => pods.some((pod) => pod.uid === uid));
@@ -186,7 +192,9 @@ export class SeededCluster extends FakeCluster {
 
   /** Deletes the pods; returns those that are still terminating. */
   private delete(pods: readonly AttemptPod[]): AttemptPod[] {
-    const going = pods.filter(({ uid }) => this.terminating.some((pod) => pod.uid === uid) && !this.forced.includes(uid));
+    const going = pods.filter(
+      ({ uid }) => this.terminating.some((pod) => pod.uid === uid) && !this.forced.includes(uid),
+    );
     this.forced.push(...going.map(({ uid }) => uid));
     this.terminating = this.terminating.filter(({ uid }) => !going.some((pod) => pod.uid === uid));
     return going;
@@ -199,9 +207,12 @@ export class SeededCluster extends FakeCluster {
     for (;;) {
       await sleep(10 + this.random() * 40);
       // A later call, or a stop, has replaced this one, so its remaining effects are unwanted.
-      if (signal.aborted || mine !== this.look || this.view === null) return { kind: 'overdue', because: 'it was superseded' };
+      if (signal.aborted || mine !== this.look || this.view === null)
+        return { kind: 'overdue', because: 'it was superseded' };
       if (this.pods.length === 0) continue;
-      this.pods = this.pods.map((pod) => (this.nodes.get(pod.node ?? '')?.taint && !old.includes(pod.uid) ? this.born(pod.name) : pod));
+      this.pods = this.pods.map((pod) =>
+        this.nodes.get(pod.node ?? '')?.taint && !old.includes(pod.uid) ? this.born(pod.name) : pod,
+      );
       if (this.pods.some(({ node = '' }) => this.nodes.get(node)?.ready === false)) continue;
       if (this.pods.some(({ uid }) => old.includes(uid))) this.wrong.push('the old attempt was counted');
       const startedAt = this.pods.map(({ uid }) => this.createdAt.get(uid) ?? '').toSorted()[0] ?? '';

@@ -22,7 +22,12 @@ export interface DrawnOverrides {
 /** Draws settings, overrides and the state of the training. */
 export function drawOverrides(cluster: SeededCluster, { chance, pick }: Dice): DrawnOverrides {
   const rare = chance(0.5) ? pick(rareSteps) : undefined;
-  const progress = { step: 1290, checkpointStep: 1200, at: new Date().toISOString(), pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
+  const progress = {
+    step: 1290,
+    checkpointStep: 1200,
+    at: new Date().toISOString(),
+    pace: { msPerStep: 6000, stepsPerCheckpoint: 100 },
+  };
   const level = pick(['process', 'pod', 'pod', 'job'] as const);
   const capacity = pick(['hold', 'standby', 'shrink', 'ask', 'restart'] as const);
   const overrides = {
@@ -35,7 +40,15 @@ export function drawOverrides(cluster: SeededCluster, { chance, pick }: Dice): D
     ignored: [],
   };
   const asks = chance(0.4) ? { dead: 0, degrading: 0, slow: 0 } : {};
-  const usageByCategory = { recoveries: 50, hardware: 50, platform: 50, user: 50, unknown: 50, crashLoop: 50, backoff: { first: '1ms', most: '1ms' } };
+  const usageByCategory = {
+    recoveries: 50,
+    hardware: 50,
+    platform: 50,
+    user: 50,
+    unknown: 50,
+    crashLoop: 50,
+    backoff: { first: '1ms', most: '1ms' },
+  };
   const priority = chance(0.1) || rare === 'resizeJob' ? { priorityClass: 'urgent' } : {};
   const by = pick(['suspend', 'suspend', 'delete-collection']);
   const recovery = {
@@ -49,11 +62,25 @@ export function drawOverrides(cluster: SeededCluster, { chance, pick }: Dice): D
     stop: { PyTorchJob: rare === 'resizeJob' ? 'suspend' : by },
   };
   cluster.settings = settings({ mode: 'act', recovery });
-  if (cluster.view) cluster.view = { ...cluster.view, gpus: 32, overrides, ...((chance(0.8) || rare === 'askProcesses') && { progress }) };
+  if (cluster.view)
+    cluster.view = {
+      ...cluster.view,
+      gpus: 32,
+      overrides,
+      ...((chance(0.8) || rare === 'askProcesses') && { progress }),
+    };
   const isShort = chance(0.4) || rare === 'takeStandbyNodes';
   if (isShort)
-    cluster.capacity = { fit: 3, fitWithStandby: rare === 'takeStandbyNodes' ? 4 : pick([3, 4]), standbyNodes: ['gpu-19'], because: 'others are there' };
+    cluster.capacity = {
+      fit: 3,
+      fitWithStandby: rare === 'takeStandbyNodes' ? 4 : pick([3, 4]),
+      standbyNodes: ['gpu-19'],
+      because: 'others are there',
+    };
   cluster.unproven = pick([0, 0, 1]);
   cluster.late = pick([0, 0, 0, 1]);
-  return { said: JSON.stringify({ overrides, recovery: { ...recovery, budget: undefined }, capacity: cluster.capacity }), rare };
+  return {
+    said: JSON.stringify({ overrides, recovery: { ...recovery, budget: undefined }, capacity: cluster.capacity }),
+    rare,
+  };
 }

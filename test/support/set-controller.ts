@@ -30,7 +30,12 @@ export async function playSet(api: Api, { kind, labelsUid = true, ...options }: 
   const nodes = Object.values(options.roles).reduce((sum, pods) => sum + pods, 0);
   const top = await createJob(api, kind === 'JobSet' ? jobSet(options) : trainJob({ ...options, nodes }));
   const set =
-    kind === 'JobSet' ? top : await createJob(api, ownedBy(top, 'trainer.kubeflow.org/v1alpha1', jobSet({ ...common, namespace, name, roles: options.roles })));
+    kind === 'JobSet'
+      ? top
+      : await createJob(
+          api,
+          ownedBy(top, 'trainer.kubeflow.org/v1alpha1', jobSet({ ...common, namespace, name, roles: options.roles })),
+        );
   const jobs: RunningJob[] = [];
   for (const [role, pods] of Object.entries(options.roles)) {
     const labels = {
@@ -38,7 +43,14 @@ export async function playSet(api: Api, { kind, labelsUid = true, ...options }: 
       'jobset.sigs.k8s.io/replicatedjob-name': role,
       ...(labelsUid && { 'jobset.sigs.k8s.io/jobset-uid': set.uid }),
     };
-    const manifest = batchJob({ ...common, namespace, name: `${name}-${role}-0`, pods, labels, podLabels: { ...common.podLabels, ...labels } });
+    const manifest = batchJob({
+      ...common,
+      namespace,
+      name: `${name}-${role}-0`,
+      pods,
+      labels,
+      podLabels: { ...common.podLabels, ...labels },
+    });
     jobs.push(await createJob(api, ownedBy(set, 'jobset.x-k8s.io/v1alpha2', manifest)));
   }
   const closing = new AbortController();
@@ -48,7 +60,10 @@ export async function playSet(api: Api, { kind, labelsUid = true, ...options }: 
     ref: refOf(top),
     set: refOf(set),
     jobs: jobs.map(refOf),
-    running: async (except) => (await Promise.all(jobs.map((job) => awaitRunning(api, job, { withinMs: 120_000, ...(except && { except }) })))).flat(),
+    running: async (except) =>
+      (
+        await Promise.all(jobs.map((job) => awaitRunning(api, job, { withinMs: 120_000, ...(except && { except }) })))
+      ).flat(),
     async close() {
       closing.abort();
       await playing;
@@ -58,12 +73,24 @@ export async function playSet(api: Api, { kind, labelsUid = true, ...options }: 
 
 const refOf = ({ kind, namespace, name, uid }: RunningJob): JobRef => ({ kind, namespace, name, uid });
 
-const ownedBy = <T extends { readonly metadata?: object }>({ kind, name, uid }: RunningJob, apiVersion: string, manifest: T): T => ({
+const ownedBy = <T extends { readonly metadata?: object }>(
+  { kind, name, uid }: RunningJob,
+  apiVersion: string,
+  manifest: T,
+): T => ({
   ...manifest,
-  metadata: { ...manifest.metadata, ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }] },
+  metadata: {
+    ...manifest.metadata,
+    ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }],
+  },
 });
 
-async function handDown(api: Api, from: RunningJob, children: readonly RunningJob[], signal: AbortSignal): Promise<void> {
+async function handDown(
+  api: Api,
+  from: RunningJob,
+  children: readonly RunningJob[],
+  signal: AbortSignal,
+): Promise<void> {
   for (let propagated = false; !signal.aborted;) {
     const suspend = await readJob(api, from).then(
       ({ spec }) => spec.suspend === true,

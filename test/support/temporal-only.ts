@@ -20,10 +20,23 @@ export async function startTemporalOnly(onProgress: OnProgress): Promise<() => P
   const stop = endOf(directory, ports, false);
   stopOnSignals({ stop });
   try {
-    const [port, uiPort, httpPort, metricsPort] = [await ports.take(), await ports.take(), await ports.take(), await ports.take()];
+    const [port, uiPort, httpPort, metricsPort] = [
+      await ports.take(),
+      await ports.take(),
+      await ports.take(),
+      await ports.take(),
+    ];
     const [workflowBundle] = await Promise.all([
       bundleWorkflows(join(directory, 'workflows.js')),
-      temporal({ program: programs.temporal, directory, port, uiPort, httpPort, metricsPort, dynamicConfig: {} }).start(),
+      temporal({
+        program: programs.temporal,
+        directory,
+        port,
+        uiPort,
+        httpPort,
+        metricsPort,
+        dynamicConfig: {},
+      }).start(),
     ]);
     const file = join(directory, 'test-cluster.json');
     writeFileSync(file, JSON.stringify({ temporalAddress: `127.0.0.1:${port}`, workflowBundle } satisfies TestServers));

@@ -41,7 +41,11 @@ export class Tenant {
     const name = `p-${randomUUID().slice(0, 8)}`;
     const image = 'registry.k8s.io/pause:3.10';
     const body: V1Pod = {
-      metadata: { name, labels: { [labels.preflight]: 'true', ...worn }, ownerReferences: [{ ...owner, controller: true }] },
+      metadata: {
+        name,
+        labels: { [labels.preflight]: 'true', ...worn },
+        ownerReferences: [{ ...owner, controller: true }],
+      },
       spec: {
         nodeName: node.name,
         serviceAccountName: 'default',
@@ -53,7 +57,9 @@ export class Tenant {
     return until(`${name} tests`, 60_000, async () => {
       const pod = await this.#api.core.readNamespacedPod({ namespace: this.namespace, name }).catch(unlessGone);
       if (!pod) return { found: undefined };
-      return pod.status?.initContainerStatuses?.[0]?.state?.running ? { found: pod } : { missing: pod.status?.phase ?? 'no phase' };
+      return pod.status?.initContainerStatuses?.[0]?.state?.running
+        ? { found: pod }
+        : { missing: pod.status?.phase ?? 'no phase' };
     });
   }
 
@@ -62,7 +68,11 @@ export class Tenant {
     const on = pods.map(({ spec, status }) => ({ node: spec?.nodeName ?? '', address: status?.podIP ?? '' }));
     const reports = measure(workload, on, { failed: Object.fromEntries(on.map(({ node }) => [node, 'gpu'])) });
     for (const [rank, pod] of pods.entries()) {
-      const tester: Pick<Tester, 'rank' | 'hostRoot' | 'pod'> = { rank, pod, hostRoot: nodes.find(({ name }) => name === on[rank]?.node)?.hostRoot ?? '' };
+      const tester: Pick<Tester, 'rank' | 'hostRoot' | 'pod'> = {
+        rank,
+        pod,
+        hostRoot: nodes.find(({ name }) => name === on[rank]?.node)?.hostRoot ?? '',
+      };
       await writeReport({ namespace: this.namespace, name: workload }, tester, reports[rank] ?? '');
       await endTest(this.#api, tester, 1);
     }

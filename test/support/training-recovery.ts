@@ -16,11 +16,21 @@ export const degrading = (more: Partial<Fault> = {}): Fault =>
   kernelFault({ code: 'xid/63', message: 'row remapping is pending', action: 'reset-gpu', ...more });
 
 export const trains = (jobRig: JobRig, overrides: Partial<JobOverrides> = {}): void => {
-  const progress = { step: 1290, checkpointStep: 1200, at: new Date().toISOString(), pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
-  if (jobRig.cluster.view) jobRig.cluster.view = { ...jobRig.cluster.view, gpus: 32, progress, overrides: { ignored: [], ...overrides } };
+  const progress = {
+    step: 1290,
+    checkpointStep: 1200,
+    at: new Date().toISOString(),
+    pace: { msPerStep: 6000, stepsPerCheckpoint: 100 },
+  };
+  if (jobRig.cluster.view)
+    jobRig.cluster.view = { ...jobRig.cluster.view, gpus: 32, progress, overrides: { ignored: [], ...overrides } };
 };
 
-export async function recovering(jobRig: JobRig, handle: WorkflowHandle, phase: RecoveryStatus['phase']): Promise<WorkflowHandle> {
+export async function recovering(
+  jobRig: JobRig,
+  handle: WorkflowHandle,
+  phase: RecoveryStatus['phase'],
+): Promise<WorkflowHandle> {
   const { incident = '' } = await eventually(
     () => jobRig.status(handle),
     (seen) => seen.incident !== undefined && seen.phase === 'recovering',
@@ -46,5 +56,10 @@ export const ends = async (jobRig: JobRig, handle: WorkflowHandle, outcome: stri
 export function crash({ cluster }: JobRig, index = 2): Fault {
   const { name, uid, node } = cluster.pods[index] ?? { name: '', uid: '', node: '' };
   const at = new Date().toISOString();
-  return podFault({ id: `pod/${uid}`, ...(node === undefined ? {} : { node }), seenAt: at, pod: { name, uid, createdAt: at } });
+  return podFault({
+    id: `pod/${uid}`,
+    ...(node === undefined ? {} : { node }),
+    seenAt: at,
+    pod: { name, uid, createdAt: at },
+  });
 }

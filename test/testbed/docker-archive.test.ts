@@ -21,7 +21,8 @@ function layerWith(file: string): string {
   return tar;
 }
 
-const inside = (archive: string, file: string): Buffer => execFileSync('tar', ['--extract', '--to-stdout', `--file=${archive}`, file]);
+const inside = (archive: string, file: string): Buffer =>
+  execFileSync('tar', ['--extract', '--to-stdout', `--file=${archive}`, file]);
 const jsonInside = <T>(archive: string, file: string): T => JSON.parse(inside(archive, file).toString()) as T;
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
@@ -35,12 +36,20 @@ describe('a packed image', () => {
   it('names its layers in their order, each by the digest of what it holds', async () => {
     const archive = join(directory, 'image.tar');
     const config = { Entrypoint: ['/lower'], Env: ['A=b'], User: '65532', WorkingDir: '/' };
-    await packDockerArchive({ image: 'localhost/two:1', layers: [layerWith('lower'), layerWith('upper')], config, target: archive });
+    await packDockerArchive({
+      image: 'localhost/two:1',
+      layers: [layerWith('lower'), layerWith('upper')],
+      config,
+      target: archive,
+    });
 
     const [manifest] = jsonInside<readonly ImageManifest[]>(archive, 'manifest.json');
     expect(manifest?.RepoTags).toEqual(['localhost/two:1']);
     const layers = manifest?.Layers.map((layer) => inside(archive, layer)) ?? [];
-    expect(layers.map((layer) => execFileSync('tar', ['--list'], { input: layer }).toString())).toEqual(['lower\n', 'upper\n']);
+    expect(layers.map((layer) => execFileSync('tar', ['--list'], { input: layer }).toString())).toEqual([
+      'lower\n',
+      'upper\n',
+    ]);
     expect(jsonInside(archive, manifest?.Config ?? '')).toMatchObject({
       os: 'linux',
       config,
@@ -51,7 +60,12 @@ describe('a packed image', () => {
 
   it('leaves no temporary files, and explains a missing layer', async () => {
     const target = join(directory, 'image.tar');
-    const packing = packDockerArchive({ image: 'localhost/none:1', layers: [join(directory, 'none.tar')], config: {}, target });
+    const packing = packDockerArchive({
+      image: 'localhost/none:1',
+      layers: [join(directory, 'none.tar')],
+      config: {},
+      target,
+    });
     await expect(packing).rejects.toThrow('none.tar');
     expect(readdirSync(directory)).toEqual([]);
   });

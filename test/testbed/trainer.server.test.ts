@@ -31,7 +31,8 @@ afterAll(async () => {
   if (job) await cluster.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
 });
 
-const setCordon = ({ name }: SimulatedNode, unschedulable: boolean) => cluster.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge);
+const setCordon = ({ name }: SimulatedNode, unschedulable: boolean) =>
+  cluster.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge);
 
 /** The node of rank 0. */
 async function leader(): Promise<SimulatedNode> {
@@ -55,7 +56,10 @@ describe('the simulated trainer', () => {
   it('reports its steps and its last checkpoint on the node of rank 0', async () => {
     const node = await leader();
     trainer = startTrainer(cluster, job, { msPerStep: 200, stepsPerCheckpoint: saved, from: saved - 5 });
-    expect(await awaitProgress(node, ({ step }) => step > saved + 3)).toMatchObject({ checkpointStep: saved, phase: 'training' });
+    expect(await awaitProgress(node, ({ step }) => step > saved + 3)).toMatchObject({
+      checkpointStep: saved,
+      phase: 'training',
+    });
   });
 
   it('begins the next attempt from its last checkpoint, on the new node of rank 0', async () => {
@@ -64,7 +68,9 @@ describe('the simulated trainer', () => {
     cordoned = before;
     await setCordon(before, true);
     await changeJob(cluster.api, job, { spec: { runPolicy: { suspend: true } } });
-    await until('no pod left', 60_000, async () => ((await podsOf(cluster.api, job)).length === 0 ? { found: true } : { missing: 'pods are there' }));
+    await until('no pod left', 60_000, async () =>
+      (await podsOf(cluster.api, job)).length === 0 ? { found: true } : { missing: 'pods are there' },
+    );
     await changeJob(cluster.api, job, { spec: { runPolicy: { suspend: false } } });
 
     const after = await leader();

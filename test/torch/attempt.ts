@@ -32,7 +32,9 @@ export async function startAttempt(directory: string, options: readonly string[]
   const port = await freePort();
   const children = pods.map((pod) => startPod(directory, pod, port, options));
   let text = '';
-  for (const child of children) for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  for (const child of children)
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
   const said = (): readonly string[] => text.split('\n').map((line) => line.replace(/^\S+ (?=rank \d)/, ''));
   return {
     said,
@@ -62,22 +64,26 @@ function startPod(directory: string, pod: number, port: number, options: readonl
     '--master_addr=127.0.0.1',
     `--master_port=${port}`,
   ];
-  return spawn(process.env['PYTHON'] ?? 'python3', [...torchrun, script, `--checkpoints=${checkpointsIn(directory)}`, '--log-every=1', ...options], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      PROGRESS_DIR: progressIn(directory, pod),
-      JOB_NAME: 'llm',
-      REPLICA_INDEX: '0',
-      ...(pod > 0 && { RANK_OFFSET: String(pod) }),
-      GLOO_SOCKET_IFNAME: 'lo',
-      OMP_NUM_THREADS: '1',
-      PYTHONDONTWRITEBYTECODE: '1',
-      // torchrun 1.13 on Python 3.11 fails on its default (no redirection). This setting names a local rank that does not exist.
-      PET_REDIRECTS: '9:1',
-      PET_TEE: '9:1',
+  return spawn(
+    process.env['PYTHON'] ?? 'python3',
+    [...torchrun, script, `--checkpoints=${checkpointsIn(directory)}`, '--log-every=1', ...options],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        PROGRESS_DIR: progressIn(directory, pod),
+        JOB_NAME: 'llm',
+        REPLICA_INDEX: '0',
+        ...(pod > 0 && { RANK_OFFSET: String(pod) }),
+        GLOO_SOCKET_IFNAME: 'lo',
+        OMP_NUM_THREADS: '1',
+        PYTHONDONTWRITEBYTECODE: '1',
+        // torchrun 1.13 on Python 3.11 fails on its default (no redirection). This setting names a local rank that does not exist.
+        PET_REDIRECTS: '9:1',
+        PET_TEE: '9:1',
+      },
     },
-  });
+  );
 }
 
 function firstMatch(lines: readonly string[], pattern: RegExp): RegExpExecArray | undefined {
@@ -117,7 +123,9 @@ function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject).listen(0, '127.0.0.1', () => {
       const address = server.address();
-      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port'))));
+      server.close(() =>
+        address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
     });
   });
 }

@@ -33,7 +33,8 @@ async function ends(attempt: TorchAttempt, codes: readonly (number | null)[]): P
 }
 
 /** The logged loss of each step. */
-const lossesOf = (attempt: TorchAttempt): ReadonlyMap<number, number> => readTrainingLog(attempt.said().join('\n')).losses;
+const lossesOf = (attempt: TorchAttempt): ReadonlyMap<number, number> =>
+  readTrainingLog(attempt.said().join('\n')).losses;
 
 /** Steps of the complete checkpoints, oldest first. */
 const savedSteps = (): number[] => checkpointFiles().map((name) => Number(/^step-(\d+)\./.exec(name)?.[1]));
@@ -43,7 +44,8 @@ const checkpointFiles = (): string[] =>
     .toSorted();
 
 /** As the agent of the node of this pod reads it. */
-const progressOf = (pod: number) => readProgress(readFileSync(join(progressIn(directory, pod), `llm-${pod}.json`), 'utf8'));
+const progressOf = (pod: number) =>
+  readProgress(readFileSync(join(progressIn(directory, pod), `llm-${pod}.json`), 'utf8'));
 
 describe('the example trainer', () => {
   it('trains with four ranks, and continues after SIGTERM at the saved step, with the losses of a run that was never stopped', async () => {
@@ -61,7 +63,10 @@ describe('the example trainer', () => {
     expect(sigterm.toSorted((a, b) => a.rank - b.rank)).toEqual(ranks);
     expect(saved).toEqual([last]);
     expect(savedSteps()).toEqual([last]);
-    expect(progressOf(0)).toMatchObject({ kind: 'progress', progress: { step: last, checkpointStep: last, phase: 'training' } });
+    expect(progressOf(0)).toMatchObject({
+      kind: 'progress',
+      progress: { step: last, checkpointStep: last, phase: 'training' },
+    });
 
     const resumed = await start('--steps=60');
     await ends(resumed, [0, 0]);
@@ -75,7 +80,8 @@ describe('the example trainer', () => {
     const losses = lossesOf(never);
     expect([...losses.keys()]).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
     expect(losses.get(60)).toBeLessThan((losses.get(1) ?? 0) / 4);
-    for (const [step, loss] of [...lossesOf(stopped), ...lossesOf(resumed)]) expect([step, loss]).toEqual([step, expect.closeTo(losses.get(step) ?? 0, 4)]);
+    for (const [step, loss] of [...lossesOf(stopped), ...lossesOf(resumed)])
+      expect([step, loss]).toEqual([step, expect.closeTo(losses.get(step) ?? 0, 4)]);
   });
 
   it('continues from the last complete checkpoint when all its processes are killed in the middle of a save', async () => {
@@ -85,7 +91,10 @@ describe('the example trainer', () => {
     const part = join(checkpointsIn(directory), 'step-0000000010.part');
     execFileSync('mkfifo', [part]);
     const half = await firstBytes(part);
-    expect(progressOf(0)).toMatchObject({ kind: 'progress', progress: { step: 10, checkpointStep: 5, phase: 'checkpointing' } });
+    expect(progressOf(0)).toMatchObject({
+      kind: 'progress',
+      progress: { step: 10, checkpointStep: 5, phase: 'checkpointing' },
+    });
     killed.kill();
     await ends(killed, [null, null]);
     rmSync(part);
@@ -114,7 +123,9 @@ describe('the example trainer', () => {
     const second = await start('--steps=22', '--keep=3');
     await ends(second, [0, 0]);
     for (const name of [newest, older])
-      expect(second.said()).toContain(`rank 0: skips ${name}: it is damaged, its content does not fit the digest in its name`);
+      expect(second.said()).toContain(
+        `rank 0: skips ${name}: it is damaged, its content does not fit the digest in its name`,
+      );
     expect(second.said()).toContainEqual(expect.stringMatching(/^rank 0: resumes from step 20, loss /));
     // A damaged file does not count as a checkpoint, and replaces none.
     expect(savedSteps()).toEqual([20, 22]);

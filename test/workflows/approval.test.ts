@@ -23,7 +23,10 @@ const answer = (recovery: WorkflowHandle, update: 'approve' | 'deny', question?:
 describe('a question', () => {
   const jobRig = useJobRig();
   const begin = async (recovery: object): Promise<WorkflowHandle> => {
-    jobRig.cluster.settings = settings({ mode: 'act', recovery: { ...quick, checkpoint: { strategy: 'none' }, approval: { degrading: 1 }, ...recovery } });
+    jobRig.cluster.settings = settings({
+      mode: 'act',
+      recovery: { ...quick, checkpoint: { strategy: 'none' }, approval: { degrading: 1 }, ...recovery },
+    });
     trains(jobRig);
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(degrading())] });
@@ -41,7 +44,11 @@ describe('a question', () => {
 
     const second = await asked(recovery, 'capacity');
     await expect(answer(recovery, 'deny', first.id)).rejects.toMatchObject({
-      cause: { message: expect.stringContaining(`${first.id} is not open: the open question is ${second.id}, because ${second.because}`) },
+      cause: {
+        message: expect.stringContaining(
+          `${first.id} is not open: the open question is ${second.id}, because ${second.because}`,
+        ),
+      },
     });
     expect((await statusOf(recovery)).question).toEqual(second);
     await answer(recovery, 'approve', second.id);

@@ -9,7 +9,11 @@ describe('budget categories of recoveries', () => {
   const crash = (times: number) => {
     const [pod] = jobRig.cluster.pods;
     const createdAt = new Date(Date.now() + 60_000).toISOString();
-    return podFault({ id: `pod/crash-${times}`, seenAt: createdAt, pod: { name: pod?.name ?? '', uid: pod?.uid ?? '', createdAt } });
+    return podFault({
+      id: `pod/crash-${times}`,
+      seenAt: createdAt,
+      pod: { name: pod?.name ?? '', uid: pod?.uid ?? '', createdAt },
+    });
   };
 
   it('counts the fault of a node against the hardware and not against the user', async () => {
@@ -24,8 +28,15 @@ describe('budget categories of recoveries', () => {
   });
 
   it('stops a job that crashes three times without a new checkpoint, and still recovers it from a fault of its node', async () => {
-    jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '0s', budget: { backoff: { first: '1ms', most: '1ms' } } } });
-    if (jobRig.cluster.view) jobRig.cluster.view = { ...jobRig.cluster.view, progress: { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:00:00Z' } };
+    jobRig.cluster.settings = settings({
+      mode: 'act',
+      recovery: { correlation: '0s', budget: { backoff: { first: '1ms', most: '1ms' } } },
+    });
+    if (jobRig.cluster.view)
+      jobRig.cluster.view = {
+        ...jobRig.cluster.view,
+        progress: { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:00:00Z' },
+      };
     const handle = await jobRig.start();
     for (const times of [1, 2, 3]) {
       await handle.signal('faultsObserved', { faults: [crash(times)] });

@@ -15,10 +15,16 @@ const notified: string[][] = [];
 
 const status = () => handle.query<ClusterStatus>('status');
 const start = (workflowId = `cluster-${randomUUID()}`) =>
-  rig.client.workflow.start('cluster', { workflowId, taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
+  rig.client.workflow.start('cluster', {
+    workflowId,
+    taskQueue: rig.taskQueue,
+    args: [{ clusterUid: 'kube-system-uid' }],
+  });
 const counted = () => eventually(status, (seen) => seen.phase !== 'counting');
-const ask = (request: ReserveRequest) => handle.executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', { args: [request] });
-const reserve = (...nodes: string[]) => ask({ limit: reserveLimit(2), wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}` })) });
+const ask = (request: ReserveRequest) =>
+  handle.executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', { args: [request] });
+const reserve = (...nodes: string[]) =>
+  ask({ limit: reserveLimit(2), wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}` })) });
 
 describe('the workflow of a cluster', () => {
   beforeAll(async () => {
@@ -56,7 +62,10 @@ describe('the workflow of a cluster', () => {
 
   it('keeps running with more nodes out than one search attribute can name', async () => {
     await counted();
-    const nodes = Array.from({ length: 120 }, (_, n) => `ip-10-123-${100 + (n >> 4)}-${100 + n}.us-west-2.compute.internal`);
+    const nodes = Array.from(
+      { length: 120 },
+      (_, n) => `ip-10-123-${100 + (n >> 4)}-${100 + n}.us-west-2.compute.internal`,
+    );
     for (const node of nodes) {
       const wanted = [{ node, nodeUid: node, incident: `node/${node}`, byOperator: true }];
       expect(await ask({ limit: reserveLimit(2), wanted })).toMatchObject([{ granted: true }]);
@@ -119,7 +128,10 @@ describe('the workflow of a cluster', () => {
     await counted();
     const limit = reserveLimit(10, { nodes: 3, perNamespace: 2 });
     const by = (namespace: string, ...nodes: string[]) =>
-      ask({ limit, wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}`, preflight: { namespace } })) });
+      ask({
+        limit,
+        wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}`, preflight: { namespace } })),
+      });
     expect(await by('a', 'a1', 'a2', 'a3')).toMatchObject([
       { granted: true },
       { granted: true },
@@ -134,7 +146,9 @@ describe('the workflow of a cluster', () => {
   });
 
   it('does not take a pause without a name and a reason', async () => {
-    await expect(handle.executeUpdate('pause', { args: [{ by: 'ada' }] })).rejects.toMatchObject({ cause: { message: expect.stringContaining('`reason`') } });
+    await expect(handle.executeUpdate('pause', { args: [{ by: 'ada' }] })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('`reason`') },
+    });
   });
 
   it('is still paused, and counts the nodes that are out, when it was terminated and is started again', async () => {
@@ -149,9 +163,15 @@ describe('the workflow of a cluster', () => {
     cluster.outBefore = ['a', 'b'].map((node) => ({ node, nodeUid: node, incident: `node/${node}/x`, since }));
     handle = await start(handle.workflowId);
     await counted();
-    expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' }, reservations: cluster.outBefore });
+    expect(await status()).toMatchObject({
+      paused: { by: 'ada', reason: 'mass outage' },
+      reservations: cluster.outBefore,
+    });
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
-    expect((await reserve('c'))[0]).toMatchObject({ granted: false, because: expect.stringContaining('2 nodes are out and 2 may be') });
+    expect((await reserve('c'))[0]).toMatchObject({
+      granted: false,
+      because: expect.stringContaining('2 nodes are out and 2 may be'),
+    });
     await eventually(
       () => cluster.pauseKept,
       (kept) => kept?.state === 'open',
@@ -177,7 +197,9 @@ describe('the workflow of a cluster', () => {
     cluster.countable = new Promise((resolve) => (count = resolve));
     handle = await start();
     await sleep(20_000);
-    expect((await handle.describe()).raw.pendingActivities).toMatchObject([{ activityType: { name: 'observeCluster' }, attempt: 1 }]);
+    expect((await handle.describe()).raw.pendingActivities).toMatchObject([
+      { activityType: { name: 'observeCluster' }, attempt: 1 },
+    ]);
     count();
     await counted();
   });

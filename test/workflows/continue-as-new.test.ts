@@ -34,7 +34,12 @@ describe('continue-as-new', () => {
     const programs = await obtainPrograms(() => undefined);
     directory = createRunDirectory();
     const ports = new Ports(directory);
-    const [port, uiPort, httpPort, metricsPort] = [await ports.take(), await ports.take(), await ports.take(), await ports.take()];
+    const [port, uiPort, httpPort, metricsPort] = [
+      await ports.take(),
+      await ports.take(),
+      await ports.take(),
+      await ports.take(),
+    ];
     server = temporal({
       program: programs.temporal,
       directory,
@@ -61,10 +66,18 @@ describe('continue-as-new', () => {
   });
 
   it('keeps the budget of a job, what it has seen, and its last incident', async () => {
-    cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 3, backoff: { first: '1ms', most: '1ms' } } } });
+    cluster.settings = settings({
+      mode: 'act',
+      recovery: { correlation: '1ms', budget: { recoveries: 3, backoff: { first: '1ms', most: '1ms' } } },
+    });
     const workflowId = jobWorkflowId(cluster.job);
-    const handle = await rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
-    const fault = (round: number) => podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } });
+    const handle = await rig.client.workflow.start('trainingJob', {
+      workflowId,
+      taskQueue: rig.taskQueue,
+      args: [{ job: cluster.job }],
+    });
+    const fault = (round: number) =>
+      podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } });
     for (let round = 0; round < 3; round++) {
       await handle.signal('faultsObserved', { faults: [fault(round), fault(0)] });
       await eventually(
@@ -91,7 +104,11 @@ describe('continue-as-new', () => {
     let open = () => {};
     cluster.gate = new Promise((resolve) => (open = resolve));
     const workflowId = jobWorkflowId(cluster.job);
-    const handle = await rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
+    const handle = await rig.client.workflow.start('trainingJob', {
+      workflowId,
+      taskQueue: rig.taskQueue,
+      args: [{ job: cluster.job }],
+    });
     await handle.signal('faultsObserved', { faults: [cluster.quarantined(kernelFault())] });
     await eventually(
       () => cluster.stopped.length,
@@ -99,7 +116,13 @@ describe('continue-as-new', () => {
     );
     for (let index = 0; index < 12; index++) {
       await handle.signal('faultsObserved', {
-        faults: [kernelFault({ id: `kernel/other/${index}`, node: 'gpu-7', quarantine: { state: 'quarantined', because: 'x' } })],
+        faults: [
+          kernelFault({
+            id: `kernel/other/${index}`,
+            node: 'gpu-7',
+            quarantine: { state: 'quarantined', because: 'x' },
+          }),
+        ],
       });
       await eventually(
         () => status(handle),
@@ -125,11 +148,17 @@ describe('continue-as-new', () => {
   it('keeps a job paused, and what waits for it', async () => {
     cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms' } });
     const workflowId = jobWorkflowId(cluster.job);
-    const handle = await rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
+    const handle = await rig.client.workflow.start('trainingJob', {
+      workflowId,
+      taskQueue: rig.taskQueue,
+      args: [{ job: cluster.job }],
+    });
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'profiling' }] });
     for (let round = 0; round < 8; round++) {
       await handle.signal('faultsObserved', {
-        faults: [podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: 'u', createdAt: '2099-01-01T00:00:00Z' } })],
+        faults: [
+          podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: 'u', createdAt: '2099-01-01T00:00:00Z' } }),
+        ],
       });
       await eventually(
         () => status(handle),
@@ -164,7 +193,9 @@ describe('continue-as-new', () => {
         taskQueue: rig.taskQueue,
         args: [{ node }],
         signal: 'faultsObserved',
-        signalArgs: [{ faults: [kernelFault({ node, id: `kernel/boot-1/${sequence}`, kernel: { bootId: 'boot-1', sequence } })] }],
+        signalArgs: [
+          { faults: [kernelFault({ node, id: `kernel/boot-1/${sequence}`, kernel: { bootId: 'boot-1', sequence } })] },
+        ],
       });
     const handle = await start(1);
     const before = await eventually(
@@ -216,7 +247,9 @@ describe('continue-as-new', () => {
       (count) => count > 1,
     );
     for (const attempt of [1, 2, 3]) await send(attempt);
-    expect(await waiting(3)).toMatchObject({ last: { run: 3, outcome: 'judged', verdict: { slow: [{ node: 'gpu-1' }] } } });
+    expect(await waiting(3)).toMatchObject({
+      last: { run: 3, outcome: 'judged', verdict: { slow: [{ node: 'gpu-1' }] } },
+    });
     cluster.workload = { kind: 'gone', because: 'the job object is gone' };
     await rig.client.workflow.getHandle(workflowId).signal('podsGone');
     expect(await rig.client.workflow.getHandle(workflowId).result()).toMatchObject({ outcome: 'gone', runs: 3 });
@@ -225,7 +258,11 @@ describe('continue-as-new', () => {
   });
 
   it('keeps the nodes that are out, and has waiting workflows ask again', async () => {
-    await rig.client.workflow.start('cluster', { workflowId: 'cluster', taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
+    await rig.client.workflow.start('cluster', {
+      workflowId: 'cluster',
+      taskQueue: rig.taskQueue,
+      args: [{ clusterUid: 'kube-system-uid' }],
+    });
     const notified: string[] = [];
     cluster.onNotified = (ids) => notified.push(...ids);
     const limit = reserveLimit(1);

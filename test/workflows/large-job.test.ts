@@ -9,12 +9,16 @@ import { eventually } from '../support/rig.ts';
 /** Temporal's limit for one payload; a workflow that sends more never ends. */
 const mostBytes = 2 * 1024 * 1024;
 
-type HistoryEvent = NonNullable<NonNullable<Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistory']>>['history']>['events']>[number];
+type HistoryEvent = NonNullable<
+  NonNullable<Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistory']>>['history']>['events']
+>[number];
 
 /** Bytes of all payloads below a value. */
 function payloadBytes(value: unknown): number {
   if (value instanceof Uint8Array) return value.length;
-  return typeof value === 'object' && value !== null ? Object.values(value).reduce((sum: number, each) => sum + payloadBytes(each), 0) : 0;
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, each) => sum + payloadBytes(each), 0)
+    : 0;
 }
 
 /** Page by page: the whole does not fit into one answer. */
@@ -79,7 +83,9 @@ describe('a job of 5,000 pods', () => {
     const recovery = jobRig.rig.client.workflow.getHandle(last?.incident ?? '');
     await recovery.result();
     expect(cluster.stopped.map(({ uids }) => uids.length)).toEqual([5000, 5000, 5000]);
-    expect(cluster.records).toMatchObject([{ stops: [{ attempt: 1 }, { attempt: 2, of: 5000 }, { attempt: 3, of: 5000 }], runningOf: 5000 }]);
+    expect(cluster.records).toMatchObject([
+      { stops: [{ attempt: 1 }, { attempt: 2, of: 5000 }, { attempt: 3, of: 5000 }], runningOf: 5000 },
+    ]);
     expect(cluster.records[0]?.stops[0]?.pods).toHaveLength(5000);
     expect(new Set(cluster.records[0]?.stops.map(({ digest }) => digest)).size).toBe(3);
 
@@ -87,9 +93,15 @@ describe('a job of 5,000 pods', () => {
     const sizes = events.map(payloadBytes);
     expect(Math.max(...sizes)).toBeLessThan(mostBytes);
     const looks = new Set(
-      events.flatMap((event) => (event.activityTaskScheduledEventAttributes?.activityType?.name === 'observeAttempt' ? [String(event.eventId)] : [])),
+      events.flatMap((event) =>
+        event.activityTaskScheduledEventAttributes?.activityType?.name === 'observeAttempt'
+          ? [String(event.eventId)]
+          : [],
+      ),
     );
-    const seen = events.flatMap((event, at) => (looks.has(String(event.activityTaskCompletedEventAttributes?.scheduledEventId)) ? [sizes[at] ?? 0] : []));
+    const seen = events.flatMap((event, at) =>
+      looks.has(String(event.activityTaskCompletedEventAttributes?.scheduledEventId)) ? [sizes[at] ?? 0] : [],
+    );
     expect(seen.length).toBeGreaterThanOrEqual(3);
     expect(Math.max(...seen)).toBeLessThan(100_000);
     await jobRig.ended(handle);

@@ -91,7 +91,10 @@ describe('levels and modes', () => {
     const recovery = await recovering(jobRig, handle, 'held');
     const saidThatItWaits = (times: number) =>
       eventually(
-        async () => (await recovery.fetchHistory()).events?.filter((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes).length ?? 0,
+        async () =>
+          (await recovery.fetchHistory()).events?.filter(
+            (event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes,
+          ).length ?? 0,
         (count) => count >= times,
       );
     await saidThatItWaits(1);
@@ -187,9 +190,16 @@ describe('levels and modes', () => {
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [crash(jobRig)] });
     await recovering(jobRig, handle, 'restarting');
-    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault({ id: 'kernel/other/1', node: 'gpu-7' }))] });
+    await handle.signal('faultsObserved', {
+      faults: [jobRig.cluster.quarantined(kernelFault({ id: 'kernel/other/1', node: 'gpu-7' }))],
+    });
     await eventually(
-      async () => (await jobRig.rig.client.workflow.getHandle((await jobRig.status(handle)).incident ?? '').query<RecoveryStatus>('status')).faults.length,
+      async () =>
+        (
+          await jobRig.rig.client.workflow
+            .getHandle((await jobRig.status(handle)).incident ?? '')
+            .query<RecoveryStatus>('status')
+        ).faults.length,
       (faults) => faults === 2,
     );
     open();

@@ -22,7 +22,10 @@ describe('the workflow of a node', () => {
     expect(cluster.nodes.get(node)?.taint).toMatchObject({ value: 'xid-79', ours: true });
     expect(await released(handle)).toMatchObject({ outcome: 'released', because: 'ada: replaced the card' });
     expect(cluster.nodes.get(node)).toMatchObject({ judged: { bootId: 'boot-1', sequence: 100 } });
-    expect(cluster.nodeRecords).toMatchObject([{ node, faults: [{ code: 'xid/79' }] }, { ended: { outcome: 'released', because: 'ada: replaced the card' } }]);
+    expect(cluster.nodeRecords).toMatchObject([
+      { node, faults: [{ code: 'xid/79' }] },
+      { ended: { outcome: 'released', because: 'ada: replaced the card' } },
+    ]);
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });
 
@@ -48,7 +51,11 @@ describe('the workflow of a node', () => {
     expect(cluster.announced).toEqual([]);
     hear.resolve();
     await released(handle);
-    expect(cluster.announced.map(({ reason }) => reason).toSorted()).toEqual(['FaultObserved', 'NodeQuarantined', 'NodeReleased']);
+    expect(cluster.announced.map(({ reason }) => reason).toSorted()).toEqual([
+      'FaultObserved',
+      'NodeQuarantined',
+      'NodeReleased',
+    ]);
   });
 
   it('does not quarantine again for a line that was judged before a release', async () => {
@@ -69,7 +76,9 @@ describe('the workflow of a node', () => {
 
   it('only records what does not concern the node, and ends after a quiet time', async () => {
     cluster.settings = settings({ mode: 'act', quarantine: { quiet: '50ms' } });
-    expect(await (await send(fault({ code: 'xid/13', action: 'restart-app' }))).result()).toMatchObject({ outcome: 'quiet' });
+    expect(await (await send(fault({ code: 'xid/13', action: 'restart-app' }))).result()).toMatchObject({
+      outcome: 'quiet',
+    });
     expect(cluster.announced).toMatchObject([{ type: 'Normal', reason: 'FaultObserved' }]);
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });
@@ -77,7 +86,9 @@ describe('the workflow of a node', () => {
   it('warns with the command for an unknown code', async () => {
     cluster.settings = settings({ mode: 'act', quarantine: { quiet: '50ms' } });
     await (await send(fault({ code: 'xid/999', standing: 'unknown' }))).result();
-    expect(cluster.announced).toMatchObject([{ type: 'Warning', message: expect.stringContaining(`kcover node quarantine ${node}`) }]);
+    expect(cluster.announced).toMatchObject([
+      { type: 'Warning', message: expect.stringContaining(`kcover node quarantine ${node}`) },
+    ]);
   });
 
   it('holds while it is refused, and goes on when a reservation is available', async () => {
@@ -151,7 +162,11 @@ describe('the workflow of a node', () => {
     );
     cluster.nodes.delete(node);
     await handle.signal('nodeObserved', { quarantinedByUs: false });
-    expect(await handle.result()).toMatchObject({ outcome: 'gone', systemUuid: `machine-${node}`, quarantinedFor: [{ code: 'xid/79' }] });
+    expect(await handle.result()).toMatchObject({
+      outcome: 'gone',
+      systemUuid: `machine-${node}`,
+      quarantinedFor: [{ code: 'xid/79' }],
+    });
   });
 
   it('quarantines at the request of a person, in mode observe too', async () => {
@@ -174,7 +189,14 @@ describe('the workflow of a node', () => {
   });
 
   it('takes over a taint that an earlier run left, and can release it', async () => {
-    cluster.nodes.set(node, nodeView({ name: node, uid: `uid-${node}`, taint: { value: 'xid-79', ours: true, incident: `node/${node}/before` } }));
+    cluster.nodes.set(
+      node,
+      nodeView({
+        name: node,
+        uid: `uid-${node}`,
+        taint: { value: 'xid-79', ours: true, incident: `node/${node}/before` },
+      }),
+    );
     const handle = await send(fault({ code: 'xid/43', action: 'ignore' }));
     expect(
       await eventually(
@@ -187,7 +209,14 @@ describe('the workflow of a node', () => {
   });
 
   it('releases at once a node whose taint an earlier run left, when that is what it was started for', async () => {
-    cluster.nodes.set(node, nodeView({ name: node, uid: `uid-${node}`, taint: { value: 'xid-79', ours: true, incident: `node/${node}/before` } }));
+    cluster.nodes.set(
+      node,
+      nodeView({
+        name: node,
+        uid: `uid-${node}`,
+        taint: { value: 'xid-79', ours: true, incident: `node/${node}/before` },
+      }),
+    );
     const workflowId = `node/${node}`;
     started.push(workflowId);
     await rig.client.workflow.executeUpdateWithStart('release', {
@@ -199,7 +228,10 @@ describe('the workflow of a node', () => {
         workflowIdConflictPolicy: 'FAIL',
       }),
     });
-    expect(await rig.client.workflow.getHandle(workflowId).result()).toMatchObject({ outcome: 'released', because: 'ada: replaced the card' });
+    expect(await rig.client.workflow.getHandle(workflowId).result()).toMatchObject({
+      outcome: 'released',
+      because: 'ada: replaced the card',
+    });
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
     expect(cluster.reasons()).toContain('NodeReleased');
   });
@@ -221,7 +253,10 @@ describe('the workflow of a node', () => {
   it.each([
     ['nothing', undefined],
     ['a number', 7],
-    ['a fault of the wrong shape', { faults: [{ id: 'x', code: 'xid/79', kernel: null, source: 'kernel', message: 'm', seenAt: 'yesterday' }] }],
+    [
+      'a fault of the wrong shape',
+      { faults: [{ id: 'x', code: 'xid/79', kernel: null, source: 'kernel', message: 'm', seenAt: 'yesterday' }] },
+    ],
     ['a null among faults', { faults: [null] }],
   ])('drops %s instead of a fault and goes on', async (_, payload) => {
     const handle = await send(fault());

@@ -23,7 +23,10 @@ describe('what a node’s workflow cannot write', () => {
       () => status(handle),
       (seen) => seen.because.includes('an admission webhook denied') && seen.waitingFor === 'another try to release it',
     );
-    expect(await status(handle)).toMatchObject({ phase: 'quarantined', because: expect.stringContaining('could not be released for ada') });
+    expect(await status(handle)).toMatchObject({
+      phase: 'quarantined',
+      because: expect.stringContaining('could not be released for ada'),
+    });
     await eventually(
       () => cluster.reasons(),
       (reasons) => reasons.includes('NodeReleaseFailed'),
@@ -47,7 +50,9 @@ describe('what a node’s workflow cannot write', () => {
       async () => (await handle.describe()).raw.pendingActivities?.map((each) => each.activityType?.name),
       (names) => names?.includes('releaseNode') === true,
     );
-    await handle.signal('faultsObserved', { faults: [fault({ id: 'kernel/boot-1/101', code: 'xid/48', kernel: { bootId: 'boot-1', sequence: 101 } })] });
+    await handle.signal('faultsObserved', {
+      faults: [fault({ id: 'kernel/boot-1/101', code: 'xid/48', kernel: { bootId: 'boot-1', sequence: 101 } })],
+    });
     const refused = await eventually(
       () => status(handle),
       (seen) => seen.faults.some(({ code }) => code === 'xid/48'),
@@ -57,7 +62,8 @@ describe('what a node’s workflow cannot write', () => {
     expect(cluster.nodes.get(node)?.taint).toMatchObject({ ours: true });
     await eventually(
       () => cluster.announced,
-      (all) => all.some(({ reason, message }) => reason === 'NodeReleaseFailed' && message.includes('nodes gpu is forbidden')),
+      (all) =>
+        all.some(({ reason, message }) => reason === 'NodeReleaseFailed' && message.includes('nodes gpu is forbidden')),
     );
     cluster.forbidden = undefined;
     expect(await handle.result()).toMatchObject({ outcome: 'released', because: 'ada: replaced the card' });
@@ -71,7 +77,10 @@ describe('what a node’s workflow cannot write', () => {
     );
     cluster.change(node, { taint: { value: 'xid-79', ours: false } });
     await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'replaced the card' }] });
-    expect(await handle.result()).toMatchObject({ outcome: 'not-ours', because: 'ada: replaced the card; the taint stays' });
+    expect(await handle.result()).toMatchObject({
+      outcome: 'not-ours',
+      because: 'ada: replaced the card; the taint stays',
+    });
     expect(cluster.nodeRecords.at(-1)).toMatchObject({ ended: { outcome: 'not-ours' } });
     await eventually(
       () => cluster.reasons(),
@@ -96,11 +105,17 @@ describe('what a node’s workflow cannot write', () => {
           () => status(handle),
           (seen) => seen.phase === 'held',
         ),
-      ).toMatchObject({ because: expect.stringContaining('could not be written: the Kubernetes API rejected the request: an admission webhook denied') });
+      ).toMatchObject({
+        because: expect.stringContaining(
+          'could not be written: the Kubernetes API rejected the request: an admission webhook denied',
+        ),
+      });
       await eventually(
         async () => {
           const { events } = await other.fetchHistory();
-          returned.push(...(events ?? []).flatMap((event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? []));
+          returned.push(
+            ...(events ?? []).flatMap((event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? []),
+          );
           return returned;
         },
         (names) => names.includes('returned'),
@@ -163,13 +178,21 @@ describe('what a node’s workflow cannot write', () => {
 
   it('reserves as a preflight quarantine only while the node has no other fault', async () => {
     cluster.mayReserve = '3 nodes are out';
-    const tested = { id: `preflight/${node}`, source: 'preflight', code: 'preflight/slow-node', namespace: 'team-a' } as const;
+    const tested = {
+      id: `preflight/${node}`,
+      source: 'preflight',
+      code: 'preflight/slow-node',
+      namespace: 'team-a',
+    } as const;
     const handle = await send(fault(tested));
     await eventually(
       () => status(handle),
       (seen) => seen.phase === 'held',
     );
-    expect(cluster.reserving).toMatchObject([{ preflight: { namespace: 'team-a' } }, { preflight: { namespace: 'team-a' } }]);
+    expect(cluster.reserving).toMatchObject([
+      { preflight: { namespace: 'team-a' } },
+      { preflight: { namespace: 'team-a' } },
+    ]);
     const before = cluster.reserving.length;
     await send(fault({ id: 'kernel/boot-1/101', kernel: { bootId: 'boot-1', sequence: 101 } }));
     await eventually(

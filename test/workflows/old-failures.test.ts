@@ -9,7 +9,13 @@ const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 
 /** Of a pod that no longer belongs to the attempt: kinds such as the batch Job keep pods that ended. */
 const failed = (name: string, seenAt: string): Fault =>
-  podFault({ id: `pod/${name}`, message: `${name} failed`, node: 'gpu-7', seenAt, pod: { name, uid: name, createdAt: '2026-11-21T06:00:00Z' } });
+  podFault({
+    id: `pod/${name}`,
+    message: `${name} failed`,
+    node: 'gpu-7',
+    seenAt,
+    pod: { name, uid: name, createdAt: '2026-11-21T06:00:00Z' },
+  });
 
 describe('a failure that is reported late', () => {
   const jobRig = useJobRig();
@@ -35,7 +41,9 @@ describe('a failure that is reported late', () => {
       (seen) => seen.last?.outcome === 'restarted' && seen.phase === 'watching',
     );
     expect(jobRig.cluster.stopped).toHaveLength(1);
-    expect(jobRig.cluster.records).toMatchObject([{ faults: [{ id: 'pod/llm-1' }, { id: 'pod/llm-2' }], decisions: [{ kind: 'stop' }, { kind: 'go-on' }] }]);
+    expect(jobRig.cluster.records).toMatchObject([
+      { faults: [{ id: 'pod/llm-1' }, { id: 'pod/llm-2' }], decisions: [{ kind: 'stop' }, { kind: 'go-on' }] },
+    ]);
     await jobRig.ended(handle);
   });
 
@@ -54,7 +62,9 @@ describe('a failure that is reported late', () => {
       () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'cancelled',
     );
-    expect((await jobRig.status(handle)).last?.because).toContain('all pods of the job were created after llm-1 failed');
+    expect((await jobRig.status(handle)).last?.because).toContain(
+      'all pods of the job were created after llm-1 failed',
+    );
     expect(jobRig.cluster.stopped).toEqual([]);
     await jobRig.ended(handle);
   });

@@ -18,9 +18,16 @@ const started: string[] = [];
 const signal = async (name: string, payload: object): Promise<WorkflowHandle> => {
   const workflowId = preflightWorkflowId(workload);
   started.push(workflowId);
-  return rig.client.workflow.signalWithStart('preflight', { workflowId, taskQueue: rig.taskQueue, args: [{ workload }], signal: name, signalArgs: [payload] });
+  return rig.client.workflow.signalWithStart('preflight', {
+    workflowId,
+    taskQueue: rig.taskQueue,
+    args: [{ workload }],
+    signal: name,
+    signalArgs: [payload],
+  });
 };
-const send = (reports: readonly CollectedReport[], refused: object[] = []) => signal('reportsArrived', { reports, refused });
+const send = (reports: readonly CollectedReport[], refused: object[] = []) =>
+  signal('reportsArrived', { reports, refused });
 const status = (handle: WorkflowHandle) => handle.query<PreflightStatus>('status');
 const judged = (handle: WorkflowHandle, run = 1) =>
   eventually(
@@ -54,8 +61,15 @@ describe('the workflow that collects preflight reports', () => {
     await Promise.all(reports.slice(1).map((report) => send([report])));
     const handle = await send(reports.slice(0, 1));
     const { last } = await judged(handle);
-    expect(last).toMatchObject({ outcome: 'judged', received: 8, expected: 8, verdict: { counts: { slow: 1, healthy: 7 } } });
-    expect(cluster.notified).toMatchObject([{ source: 'preflight', code: preflightFaults.slow, node: 'gpu-3', job: cluster.job.uid }]);
+    expect(last).toMatchObject({
+      outcome: 'judged',
+      received: 8,
+      expected: 8,
+      verdict: { counts: { slow: 1, healthy: 7 } },
+    });
+    expect(cluster.notified).toMatchObject([
+      { source: 'preflight', code: preflightFaults.slow, node: 'gpu-3', job: cluster.job.uid },
+    ]);
     expect(cluster.notes).toMatchObject([{ run: 1, outcome: 'judged', slow: ['gpu-3'], received: 8 }]);
     expect(cluster.reasons()).toEqual(['PreflightFailed']);
     expect(await ended(handle)).toMatchObject({ outcome: 'gone', runs: 1 });
@@ -108,7 +122,11 @@ describe('the workflow that collects preflight reports', () => {
     );
     expect(cluster.notified).toMatchObject([{ code: preflightFaults.gpu, node: 'gpu-2' }]);
     await send(reportsOf(truth));
-    expect((await judged(handle)).last).toMatchObject({ outcome: 'judged', received: 6, verdict: { counts: { failed: 1 } } });
+    expect((await judged(handle)).last).toMatchObject({
+      outcome: 'judged',
+      received: 6,
+      verdict: { counts: { failed: 1 } },
+    });
     expect(cluster.notified).toHaveLength(1);
     await ended(handle);
   });
@@ -134,7 +152,9 @@ describe('the workflow that collects preflight reports', () => {
   });
 
   it('convicts no node for pods that hold a part of it, and counts the run as undetermined', async () => {
-    const handle = await send(reportsOf({ size: 8, slow: [3], broken: [5] }).map((report) => ({ ...report, share: { asked: 0, of: 8 } })));
+    const handle = await send(
+      reportsOf({ size: 8, slow: [3], broken: [5] }).map((report) => ({ ...report, share: { asked: 0, of: 8 } })),
+    );
     expect((await judged(handle)).last).toMatchObject({
       outcome: 'judged',
       verdict: { failed: [], slow: [], counts: { failed: 0, slow: 0, undetermined: 2 } },
@@ -170,7 +190,12 @@ describe('the workflow that collects preflight reports', () => {
     await signal('podsTesting', { pod: podOf(0, 2) });
     await send(reportsOf({ size: 8, attempt: 2, slow: [1] }));
     await send(reportsOf({ size: 8, attempt: 1 }));
-    expect((await judged(handle, 2)).last).toMatchObject({ run: 2, outcome: 'judged', received: 8, verdict: { slow: [{ node: 'gpu-1' }] } });
+    expect((await judged(handle, 2)).last).toMatchObject({
+      run: 2,
+      outcome: 'judged',
+      received: 8,
+      verdict: { slow: [{ node: 'gpu-1' }] },
+    });
     expect(cluster.notified.map(({ node }) => node)).toEqual(['gpu-3', 'gpu-1']);
     await ended(handle);
   });
@@ -232,14 +257,24 @@ describe('the workflow that collects preflight reports', () => {
   it('says so when pods test and never report', async () => {
     cluster.settings = settings({ mode: 'act', preflight: { collection: '200ms' } });
     const handle = await signal('podsTesting', { pod: podOf(0) });
-    expect((await judged(handle)).last).toMatchObject({ outcome: 'expired', received: 0, because: 'pods tested, and no report came' });
+    expect((await judged(handle)).last).toMatchObject({
+      outcome: 'expired',
+      received: 0,
+      because: 'pods tested, and no report came',
+    });
     expect(cluster.reasons()).toEqual(['PreflightIncomplete']);
     expect(cluster.notified).toEqual([]);
     await ended(handle);
   });
 
   it('keeps what was refused for people to see, and drops what it cannot read', async () => {
-    const refused = { rank: 2, node: 'gpu-2', what: 'pair', because: 'batch 0: pair must name two hosts', at: '2026-11-21T07:01:00Z' };
+    const refused = {
+      rank: 2,
+      node: 'gpu-2',
+      what: 'pair',
+      because: 'batch 0: pair must name two hosts',
+      at: '2026-11-21T07:01:00Z',
+    };
     const handle = await send([{ report: 'nonsense' } as never], [refused]);
     expect(
       await eventually(

@@ -12,7 +12,8 @@ describe('before a stop', () => {
   const set = (recovery: object) => {
     jobRig.cluster.settings = settings({ mode: 'act', recovery: { ...quick, ...recovery } });
   };
-  const signalFault = (handle: WorkflowHandle, fault = degrading()) => handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(fault)] });
+  const signalFault = (handle: WorkflowHandle, fault = degrading()) =>
+    handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(fault)] });
 
   it('a person is asked where policy wants that, and nothing is stopped before the answer', async () => {
     set({ approval: { degrading: 1 }, checkpoint: { strategy: 'none' } });
@@ -24,7 +25,10 @@ describe('before a stop', () => {
     await expect(recovery.executeUpdate('approve', { args: [{ by: '', reason: '' }] })).rejects.toThrow();
     expect(await recovery.executeUpdate('approve', { args: [ada] })).toMatchObject({ approved: true });
     await ends(jobRig, handle, 'recovered');
-    expect(jobRig.cluster.records[0]).toMatchObject({ approvals: [{ approved: true, by: 'ada' }], stops: [{ attempt: 1 }] });
+    expect(jobRig.cluster.records[0]).toMatchObject({
+      approvals: [{ approved: true, by: 'ada' }],
+      stops: [{ attempt: 1 }],
+    });
     await jobRig.ended(handle);
   });
 
@@ -50,7 +54,9 @@ describe('before a stop', () => {
     const handle = await jobRig.start();
     await signalFault(handle);
     await ends(jobRig, handle, outcome);
-    expect(jobRig.cluster.records[0]?.approvals).toMatchObject([{ by: 'kcover', reason: expect.stringContaining(`means ${otherwise}`) }]);
+    expect(jobRig.cluster.records[0]?.approvals).toMatchObject([
+      { by: 'kcover', reason: expect.stringContaining(`means ${otherwise}`) },
+    ]);
     await jobRig.ended(handle);
   });
 
@@ -62,7 +68,9 @@ describe('before a stop', () => {
     await ends(jobRig, handle, 'recovered');
     const [record] = jobRig.cluster.records;
     expect(record?.checkpoints).toMatchObject([{ kind: 'saved', checkpointStep: 1201, attempt: 1 }]);
-    expect(record?.decisions[0]).toMatchObject({ plan: { checkpoint: { strategy: 'fresh', timing: { now: expect.any(Number) } } } });
+    expect(record?.decisions[0]).toMatchObject({
+      plan: { checkpoint: { strategy: 'fresh', timing: { now: expect.any(Number) } } },
+    });
     expect(jobRig.cluster.captured).toEqual([1]);
     await jobRig.ended(handle);
   });
@@ -111,7 +119,9 @@ describe('before a stop', () => {
     await signalFault(handle);
     const recovery = await recovering(jobRig, handle, 'held');
     expect(jobRig.cluster.stopped).toEqual([]);
-    expect((await recovery.query<RecoveryStatus>('status')).because).toContain('capacity for 3 of 4 pods (1 node: taint maintenance=true)');
+    expect((await recovery.query<RecoveryStatus>('status')).because).toContain(
+      'capacity for 3 of 4 pods (1 node: taint maintenance=true)',
+    );
     jobRig.cluster.capacity = {};
     await recovery.signal('recheck');
     await ends(jobRig, handle, 'recovered');
@@ -130,7 +140,8 @@ describe('before a stop', () => {
     await recovery.signal('recheck');
     await eventually(
       () => recovery.query<RecoveryStatus>('status'),
-      ({ phase, because }) => phase === 'held' && because.includes('the nodes cannot be observed now, and there was no capacity before'),
+      ({ phase, because }) =>
+        phase === 'held' && because.includes('the nodes cannot be observed now, and there was no capacity before'),
     );
     expect(jobRig.cluster.stopped).toEqual([]);
     const { name, uid } = jobRig.cluster.pods[1] ?? { name: '', uid: '' };
@@ -178,7 +189,9 @@ describe('before a stop', () => {
     jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
     const handle = await jobRig.start();
     await signalFault(handle);
-    expect(await ends(jobRig, handle, 'escalated')).toContain('still no capacity after its deadline: capacity for 3 of 4 pods');
+    expect(await ends(jobRig, handle, 'escalated')).toContain(
+      'still no capacity after its deadline: capacity for 3 of 4 pods',
+    );
     expect(jobRig.cluster.stopped).toEqual([]);
     jobRig.cluster.capacity = 'unseen';
     await signalFault(handle, degrading({ id: 'kernel/boot-1/300' }));
@@ -224,7 +237,11 @@ describe('before a stop', () => {
   it('a final checkpoint that nobody acknowledges delays the next attempt no longer than its deadline', async () => {
     set({});
     trains(jobRig, { checkpoint: 'on-termination' });
-    jobRig.cluster.checkpoint = () => ({ kind: 'missed', waitedMs: 60_000, because: 'no checkpoint of step 1290 within 1m' });
+    jobRig.cluster.checkpoint = () => ({
+      kind: 'missed',
+      waitedMs: 60_000,
+      because: 'no checkpoint of step 1290 within 1m',
+    });
     const handle = await jobRig.start();
     await signalFault(handle);
     await ends(jobRig, handle, 'recovered');

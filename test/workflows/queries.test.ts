@@ -51,7 +51,11 @@ async function start(): Promise<WorkflowHandle> {
   clusters.set(job.uid, cluster);
   const incident = recoveryId(job, Date.now());
   const input: RecoveryInput = { incident, job, faults: [], askedBy: { by: 'ada', reason: 'a test asks' }, limits };
-  return rig.client.workflow.start(workflowTypes.recovery, { workflowId: incident, taskQueue: rig.taskQueue, args: [input] });
+  return rig.client.workflow.start(workflowTypes.recovery, {
+    workflowId: incident,
+    taskQueue: rig.taskQueue,
+    args: [input],
+  });
 }
 
 /** Asks for the status again and again until the workflow has ended; answers how often. */
@@ -79,7 +83,8 @@ async function recoverQueried(): Promise<{ readonly outcome: string; readonly qu
 describe('a recovery that is queried up to forty times a second', () => {
   it(`comes to its end, ${recoveries} times`, async () => {
     const seen = [];
-    for (let done = 0; done < recoveries; done += atOnce) seen.push(...(await Promise.all(Array.from({ length: atOnce }, recoverQueried))));
+    for (let done = 0; done < recoveries; done += atOnce)
+      seen.push(...(await Promise.all(Array.from({ length: atOnce }, recoverQueried))));
     expect(seen.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'restarted')).toEqual([]);
     expect(seen.reduce((sum, { queries }) => sum + queries, 0)).toBeGreaterThan(recoveries);
   }, 600_000);

@@ -24,7 +24,9 @@ describe('the workflow of a recovery', () => {
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await eventually(() => jobRig.cluster.pods.some((pod) => pod.node === 'gpu-4'), Boolean);
-    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault({ id: 'kernel/boot-2/7', node: 'gpu-4' }))] });
+    await handle.signal('faultsObserved', {
+      faults: [jobRig.cluster.quarantined(kernelFault({ id: 'kernel/boot-2/7', node: 'gpu-4' }))],
+    });
     await eventually(
       () => jobRig.cluster.stopped.length,
       (stops) => stops === 2,
@@ -50,7 +52,11 @@ describe('the workflow of a recovery', () => {
       if (looked) return;
       looked = true;
       const { incident = '' } = await jobRig.status(handle);
-      const late = kernelFault({ id: 'kernel/boot-1/200', node: 'gpu-1', quarantine: { state: 'held', because: 'the limit' } });
+      const late = kernelFault({
+        id: 'kernel/boot-1/200',
+        node: 'gpu-1',
+        quarantine: { state: 'held', because: 'the limit' },
+      });
       await jobRig.rig.client.workflow.getHandle(incident).signal('faultsObserved', { faults: [late] });
     };
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
@@ -59,7 +65,9 @@ describe('the workflow of a recovery', () => {
       (reasons) => reasons.includes('RecoveryHeld'),
     );
     expect(jobRig.cluster.stopped).toEqual([]);
-    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault({ id: 'kernel/boot-1/200', node: 'gpu-1' }))] });
+    await handle.signal('faultsObserved', {
+      faults: [jobRig.cluster.quarantined(kernelFault({ id: 'kernel/boot-1/200', node: 'gpu-1' }))],
+    });
     await eventually(
       () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
@@ -74,7 +82,13 @@ describe('the workflow of a recovery', () => {
     jobRig.cluster.gate = new Promise((resolve) => (open = resolve));
     const { handle, incident } = await stopped();
     await jobRig.rig.client.workflow.getHandle(incident).terminate();
-    jobRig.cluster.closed = { incident, outcome: 'failed', because: 'the recovery was terminated before it could report', stops: 0, faults: [] };
+    jobRig.cluster.closed = {
+      incident,
+      outcome: 'failed',
+      because: 'the recovery was terminated before it could report',
+      stops: 0,
+      faults: [],
+    };
     const before = jobRig.cluster.resumes;
     await handle.signal('jobObserved', { change: 'opted-in' });
     expect(
@@ -98,7 +112,9 @@ describe('the workflow of a recovery', () => {
       })());
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     expect(await handle.result()).toMatchObject({ outcome: 'opted-out' });
-    expect(jobRig.cluster.records).toMatchObject([{ outcome: 'cancelled', because: 'the job was opted out', stops: [{ attempt: 1 }] }]);
+    expect(jobRig.cluster.records).toMatchObject([
+      { outcome: 'cancelled', because: 'the job was opted out', stops: [{ attempt: 1 }] },
+    ]);
     expect(jobRig.cluster.stopped).toHaveLength(1);
     expect(jobRig.cluster.resumes).toBe(1);
     expect(jobRig.cluster.resized).toEqual([]);
@@ -147,7 +163,9 @@ describe('the workflow of a recovery', () => {
 
   it('holds while the node is not quarantined, and goes on when it is', async () => {
     const handle = await jobRig.start();
-    await handle.signal('faultsObserved', { faults: [kernelFault({ quarantine: { state: 'held', because: '2 nodes are out and 2 may be' } })] });
+    await handle.signal('faultsObserved', {
+      faults: [kernelFault({ quarantine: { state: 'held', because: '2 nodes are out and 2 may be' } })],
+    });
     const incident =
       (
         await eventually(

@@ -11,15 +11,31 @@ describe('a recovery that makes no progress', () => {
 
   it('is distinguished from one that runs by how often its workflow task failed', async () => {
     const { client, taskQueue } = jobRig.rig;
-    const { lookAtRecovery } = incidentActivities({ settings: settings(), temporal: () => client, now: Date.now, log: pino({ level: 'silent' }) });
-    const waits = await client.workflow.start('recovery', { workflowId: `recovery/waits-${randomUUID()}`, taskQueue: 'nobody-listens', args: [] });
-    const fails = await client.workflow.start('a type that no worker knows', { workflowId: `recovery/fails-${randomUUID()}`, taskQueue, args: [] });
+    const { lookAtRecovery } = incidentActivities({
+      settings: settings(),
+      temporal: () => client,
+      now: Date.now,
+      log: pino({ level: 'silent' }),
+    });
+    const waits = await client.workflow.start('recovery', {
+      workflowId: `recovery/waits-${randomUUID()}`,
+      taskQueue: 'nobody-listens',
+      args: [],
+    });
+    const fails = await client.workflow.start('a type that no worker knows', {
+      workflowId: `recovery/fails-${randomUUID()}`,
+      taskQueue,
+      args: [],
+    });
     try {
       const seen = await eventually(
         () => lookAtRecovery({ incident: fails.workflowId }),
         (one) => one.kind === 'running' && one.stuck !== undefined,
       );
-      expect(seen).toMatchObject({ kind: 'running', stuck: expect.stringMatching(/^its workflow task failed \d+ times in a row/) });
+      expect(seen).toMatchObject({
+        kind: 'running',
+        stuck: expect.stringMatching(/^its workflow task failed \d+ times in a row/),
+      });
       expect(await lookAtRecovery({ incident: waits.workflowId })).toEqual({ kind: 'running' });
     } finally {
       await Promise.all([waits.terminate(), fails.terminate()]);
@@ -39,7 +55,8 @@ describe('a recovery that makes no progress', () => {
     ).toMatchObject({ incident, waitingFor: `temporal workflow terminate --workflow-id ${incident}` });
     await eventually(
       () => jobRig.cluster.announced,
-      ([event]) => event?.reason === 'RecoveryStuck' && event.type === 'Warning' && event.message.includes('may stay suspended'),
+      ([event]) =>
+        event?.reason === 'RecoveryStuck' && event.type === 'Warning' && event.message.includes('may stay suspended'),
     );
     await handle.signal('recoveryEnded', { incident, outcome: 'escalated', because: 'mended', stops: 1, faults: [] });
     await eventually(
@@ -65,10 +82,13 @@ describe('a recovery that makes no progress', () => {
       (events ?? []).findIndex((event) =>
         what === 'recordIncident'
           ? event.activityTaskScheduledEventAttributes?.activityType?.name === what
-          : event.externalWorkflowExecutionSignaledEventAttributes !== null && event.externalWorkflowExecutionSignaledEventAttributes !== undefined,
+          : event.externalWorkflowExecutionSignaledEventAttributes !== null &&
+            event.externalWorkflowExecutionSignaledEventAttributes !== undefined,
       ),
     );
-    const completed = (events ?? []).findLastIndex((event, at) => at < (recorded ?? 0) && Boolean(event.workflowTaskCompletedEventAttributes));
+    const completed = (events ?? []).findLastIndex(
+      (event, at) => at < (recorded ?? 0) && Boolean(event.workflowTaskCompletedEventAttributes),
+    );
     expect(signalled).toBeGreaterThan(0);
     expect(completed).toBeGreaterThan(signalled ?? 0);
     write();
@@ -86,7 +106,10 @@ describe('a recovery that makes no progress', () => {
     );
     await eventually(
       () => jobRig.cluster.announced,
-      (events) => events.some(({ reason, message }) => reason === 'BudgetUnknown' && message.includes('the search store is down')),
+      (events) =>
+        events.some(
+          ({ reason, message }) => reason === 'BudgetUnknown' && message.includes('the search store is down'),
+        ),
     );
     await jobRig.ended(handle);
   });

@@ -17,7 +17,9 @@ describe('the workflow of a training job', () => {
     expect(jobRig.cluster.stopped).toHaveLength(1);
     expect(jobRig.cluster.resumes).toBe(1);
     expect(jobRig.cluster.pods.map((pod) => pod.node)).not.toContain('gpu-3');
-    expect(jobRig.cluster.records).toMatchObject([{ outcome: 'restarted', faults: [{ code: 'xid/79' }], stops: [{ attempt: 1, by: 'suspend' }] }]);
+    expect(jobRig.cluster.records).toMatchObject([
+      { outcome: 'restarted', faults: [{ code: 'xid/79' }], stops: [{ attempt: 1, by: 'suspend' }] },
+    ]);
     await eventually(
       () => jobRig.cluster.reasons(),
       (reasons) => ['RecoveryStarted', 'AttemptStopped', 'JobRestarted'].every((reason) => reasons.includes(reason)),
@@ -29,7 +31,11 @@ describe('the workflow of a training job', () => {
   it('makes one incident of a pod failure and the node fault that it overtook', async () => {
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', {
-      faults: [podFaultNow({ pod: { name: 'llm-3', uid: jobRig.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' } })],
+      faults: [
+        podFaultNow({
+          pod: { name: 'llm-3', uid: jobRig.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' },
+        }),
+      ],
     });
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await eventually(
@@ -45,7 +51,9 @@ describe('the workflow of a training job', () => {
   it('waits with a pod failure while the agent of its node is silent, says so, and goes on once it is seen again', async () => {
     const handle = await jobRig.start();
     const pod = { name: 'llm-3', uid: jobRig.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' };
-    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod, unobservable: 'the agent of gpu-3 last reported 45s ago' })] });
+    await handle.signal('faultsObserved', {
+      faults: [podFaultNow({ pod, unobservable: 'the agent of gpu-3 last reported 45s ago' })],
+    });
     const waiting = await eventually(
       () => jobRig.status(handle),
       (seen) => seen.phase === 'waiting',
@@ -103,7 +111,10 @@ describe('the workflow of a training job', () => {
       () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
-    expect(jobRig.cluster.records[0]).toMatchObject({ incident: answer.incident, because: expect.stringContaining('not verified') });
+    expect(jobRig.cluster.records[0]).toMatchObject({
+      incident: answer.incident,
+      because: expect.stringContaining('not verified'),
+    });
     await jobRig.ended(handle);
   });
 
@@ -118,11 +129,19 @@ describe('the workflow of a training job', () => {
   });
 
   it('waits between recoveries, then refuses, and lets a person decide', async () => {
-    jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 2, backoff: { first: '10ms', most: '10ms' } } } });
+    jobRig.cluster.settings = settings({
+      mode: 'act',
+      recovery: { correlation: '1ms', budget: { recoveries: 2, backoff: { first: '10ms', most: '10ms' } } },
+    });
     const handle = await jobRig.start();
     for (let round = 0; round < 3; round++) {
       await handle.signal('faultsObserved', {
-        faults: [podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } })],
+        faults: [
+          podFaultNow({
+            id: `pod/${round}`,
+            pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' },
+          }),
+        ],
       });
       await eventually(
         () => jobRig.cluster.stopped.length,
@@ -133,7 +152,10 @@ describe('the workflow of a training job', () => {
         (seen) => seen.phase === (round < 2 ? 'watching' : 'refused'),
       );
     }
-    expect(await jobRig.status(handle)).toMatchObject({ because: expect.stringContaining('2 recoveries in the last 1h'), until: expect.any(String) });
+    expect(await jobRig.status(handle)).toMatchObject({
+      because: expect.stringContaining('2 recoveries in the last 1h'),
+      until: expect.any(String),
+    });
     await eventually(
       () => jobRig.cluster.reasons(),
       (reasons) => reasons.includes('RecoveryRefused'),
@@ -168,9 +190,14 @@ describe('the workflow of a training job', () => {
   it('changes nothing in mode observe, and records what it would have done', async () => {
     jobRig.cluster.settings = settings();
     const handle = await jobRig.start();
-    await handle.signal('faultsObserved', { faults: [kernelFault({ quarantine: { state: 'observed', because: 'xid/79' } })] });
+    await handle.signal('faultsObserved', {
+      faults: [kernelFault({ quarantine: { state: 'observed', because: 'xid/79' } })],
+    });
     await eventually(() => jobRig.cluster.records.length, Boolean);
-    expect(jobRig.cluster.records[0]).toMatchObject({ outcome: 'refused', because: expect.stringContaining('would stop 4 pods') });
+    expect(jobRig.cluster.records[0]).toMatchObject({
+      outcome: 'refused',
+      because: expect.stringContaining('would stop 4 pods'),
+    });
     expect(jobRig.cluster.stopped).toEqual([]);
     await eventually(
       () => jobRig.status(handle),
@@ -181,9 +208,17 @@ describe('the workflow of a training job', () => {
 
   it('still knows its budget usage, and which recovery is open, when its own workflow was lost and starts anew', async () => {
     jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 2 } } });
-    jobRig.cluster.found = { usage: [1, 2].map((minutes) => ({ incident: `${minutes}`, startedAt: Date.now() - minutes * 60_000, endedAt: Date.now() })) };
+    jobRig.cluster.found = {
+      usage: [1, 2].map((minutes) => ({
+        incident: `${minutes}`,
+        startedAt: Date.now() - minutes * 60_000,
+        endedAt: Date.now(),
+      })),
+    };
     const handle = await jobRig.start();
-    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod: { name: 'llm-0', uid: 'x', createdAt: '2099-01-01T00:00:00Z' } })] });
+    await handle.signal('faultsObserved', {
+      faults: [podFaultNow({ pod: { name: 'llm-0', uid: 'x', createdAt: '2099-01-01T00:00:00Z' } })],
+    });
     expect(
       await eventually(
         () => jobRig.status(handle),
@@ -195,13 +230,19 @@ describe('the workflow of a training job', () => {
   });
 
   it('refuses a label that is set again and again, says how to go on, and still does what a person asks', async () => {
-    const asked = Array.from({ length: 5 }, (_, index) => ({ incident: `i${index}`, startedAt: Date.now() - 60_000 * (index + 1) }));
+    const asked = Array.from({ length: 5 }, (_, index) => ({
+      incident: `i${index}`,
+      startedAt: Date.now() - 60_000 * (index + 1),
+    }));
     jobRig.cluster.found = { usage: asked };
     const handle = await jobRig.start();
     await handle.signal('recover', { by: 'label', reason: 'need-recovery', label: true });
     await eventually(
       () => jobRig.cluster.announced,
-      (all) => all.some(({ reason, message }) => reason === 'RecoveryRefused' && /allowed by label.*kcover recover/.test(message)),
+      (all) =>
+        all.some(
+          ({ reason, message }) => reason === 'RecoveryRefused' && /allowed by label.*kcover recover/.test(message),
+        ),
     );
     expect([jobRig.cluster.labelsRemoved, jobRig.cluster.stopped.length]).toEqual([1, 0]);
     await eventually(
@@ -220,7 +261,11 @@ describe('the workflow of a training job', () => {
   it('does what a person asks while a label beyond its budget is judged', async () => {
     const before = { asked: true, byLabel: true, blame: 'user' } as const;
     jobRig.cluster.found = {
-      usage: Array.from({ length: 5 }, (_, index) => ({ incident: `i${index}`, startedAt: Date.now() - 60_000 * (index + 1), ...before })),
+      usage: Array.from({ length: 5 }, (_, index) => ({
+        incident: `i${index}`,
+        startedAt: Date.now() - 60_000 * (index + 1),
+        ...before,
+      })),
     };
     const handle = await jobRig.start();
     await eventually(
@@ -234,7 +279,9 @@ describe('the workflow of a training job', () => {
       async () => (await handle.describe()).raw.pendingActivities?.map((each) => each.activityType?.name),
       (names) => names?.includes('observeJob') === true,
     );
-    const { incident } = await handle.executeUpdate<RecoverAnswer, [object]>('recoverNow', { args: [{ by: 'ada', reason: 'now' }] });
+    const { incident } = await handle.executeUpdate<RecoverAnswer, [object]>('recoverNow', {
+      args: [{ by: 'ada', reason: 'now' }],
+    });
     read();
     expect(
       await eventually(
@@ -256,7 +303,8 @@ describe('the workflow of a training job', () => {
     const handle = await jobRig.start();
     await eventually(
       () => jobRig.cluster.announced,
-      (all) => all.some((one) => one.reason === 'NotRecoverable' && one.message.includes('use restart policy OnFailure')),
+      (all) =>
+        all.some((one) => one.reason === 'NotRecoverable' && one.message.includes('use restart policy OnFailure')),
     );
     await jobRig.ended(handle);
   });

@@ -4,7 +4,8 @@ import { type JobRig, useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
 const training = (jobRig: JobRig, step: number, at = new Date().toISOString()) => {
-  if (jobRig.cluster.view) jobRig.cluster.view = { ...jobRig.cluster.view, progress: { step, checkpointStep: step - 100, at } };
+  if (jobRig.cluster.view)
+    jobRig.cluster.view = { ...jobRig.cluster.view, progress: { step, checkpointStep: step - 100, at } };
 };
 
 const last = (jobRig: JobRig, handle: Parameters<JobRig['status']>[0], outcome: string) =>
@@ -21,7 +22,9 @@ describe('a recovery that looks whether training moves on', () => {
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await last(jobRig, handle, 'recovered');
-    expect(jobRig.cluster.records).toMatchObject([{ outcome: 'recovered', progress: { before: { step: 1200 }, after: { step: 1201 } } }]);
+    expect(jobRig.cluster.records).toMatchObject([
+      { outcome: 'recovered', progress: { before: { step: 1200 }, after: { step: 1201 } } },
+    ]);
     await eventually(
       () => jobRig.cluster.reasons(),
       (reasons) => reasons.includes('JobRecovered'),
@@ -55,9 +58,16 @@ describe('a recovery that looks whether training moves on', () => {
     jobRig.cluster.verified = (beyond) => {
       asked += 1;
       if (asked === 1) return never.promise;
-      return { kind: 'verified', progress: { step: beyond + 5, at: '2026-11-21T08:00:00Z' }, because: 'step 1205 is done' };
+      return {
+        kind: 'verified',
+        progress: { step: beyond + 5, at: '2026-11-21T08:00:00Z' },
+        because: 'step 1205 is done',
+      };
     };
-    jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '0s', budget: { backoff: { first: '1ms', most: '1ms' } } } });
+    jobRig.cluster.settings = settings({
+      mode: 'act',
+      recovery: { correlation: '0s', budget: { backoff: { first: '1ms', most: '1ms' } } },
+    });
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await eventually(
@@ -67,7 +77,9 @@ describe('a recovery that looks whether training moves on', () => {
     const [pod] = jobRig.cluster.pods;
     const createdAt = new Date(Date.now() + 60_000).toISOString();
     await handle.signal('faultsObserved', {
-      faults: [podFault({ id: 'pod/new', seenAt: createdAt, pod: { name: pod?.name ?? '', uid: pod?.uid ?? '', createdAt } })],
+      faults: [
+        podFault({ id: 'pod/new', seenAt: createdAt, pod: { name: pod?.name ?? '', uid: pod?.uid ?? '', createdAt } }),
+      ],
     });
     await last(jobRig, handle, 'recovered');
     expect(jobRig.cluster.records.map(({ outcome }) => outcome)).toEqual(['restarted', 'recovered']);
@@ -106,7 +118,9 @@ describe('a recovery that keeps evidence', () => {
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await last(jobRig, handle, 'restarted');
     expect(jobRig.cluster.captured).toEqual([1]);
-    expect(jobRig.cluster.records).toMatchObject([{ evidence: [{ attempt: 1, address: 'evidence/1', ranks: 4, of: 4 }] }]);
+    expect(jobRig.cluster.records).toMatchObject([
+      { evidence: [{ attempt: 1, address: 'evidence/1', ranks: 4, of: 4 }] },
+    ]);
     await jobRig.ended(handle);
   });
 
@@ -116,7 +130,9 @@ describe('a recovery that keeps evidence', () => {
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await last(jobRig, handle, 'restarted');
     expect(jobRig.cluster.stopped).toHaveLength(1);
-    expect(jobRig.cluster.records[0]?.timeline.map(({ what, because }) => `${what}: ${because}`)).toContain('evidence kept: none: it could not be kept');
+    expect(jobRig.cluster.records[0]?.timeline.map(({ what, because }) => `${what}: ${because}`)).toContain(
+      'evidence kept: none: it could not be kept',
+    );
     await jobRig.ended(handle);
   });
 });

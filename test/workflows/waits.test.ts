@@ -38,8 +38,18 @@ describe('as many waits as a worker has slots for', () => {
   async function recover() {
     const job = { ...cluster.job, name: `llm-${randomUUID().slice(0, 8)}` };
     const incident = recoveryId(job, Date.now());
-    const input: RecoveryInput = { incident, job, faults: [], askedBy: { by: 'ada', reason: 'a zone is gone' }, limits };
-    return rig.client.workflow.start(workflowTypes.recovery, { workflowId: incident, taskQueue: rig.taskQueue, args: [input] });
+    const input: RecoveryInput = {
+      incident,
+      job,
+      faults: [],
+      askedBy: { by: 'ada', reason: 'a zone is gone' },
+      limits,
+    };
+    return rig.client.workflow.start(workflowTypes.recovery, {
+      workflowId: incident,
+      taskQueue: rig.taskQueue,
+      args: [input],
+    });
   }
 
   it('keep no job suspended and no node in use', async () => {
@@ -74,7 +84,10 @@ describe('as many waits as a worker has slots for', () => {
     expect(cluster.resumes).toBeGreaterThan(resumes);
     // All of that while the first two wait.
     expect(waiting).toBe(waits);
-    expect((await Promise.all(first.map((one) => one.describe()))).map(({ status }) => status.name)).toEqual(['RUNNING', 'RUNNING']);
+    expect((await Promise.all(first.map((one) => one.describe()))).map(({ status }) => status.name)).toEqual([
+      'RUNNING',
+      'RUNNING',
+    ]);
 
     await quarantine.terminate();
     placed.resolve();

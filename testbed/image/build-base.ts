@@ -9,8 +9,18 @@ import type { Buildah } from './buildah.ts';
 const nodeHere = join(import.meta.dirname, `../../node_modules/node-${process.platform}-${process.arch}/bin/node`);
 
 /** The base image that a release takes from a registry: Debian with Node and npm, for building. Returns its name in the storage. */
-export async function buildBase(buildah: Buildah, directory: string, env: NodeJS.ProcessEnv, onProgress: OnProgress): Promise<string> {
-  const fetching = { file: 'npm', args: ['pack', `npm@${versions.npm}`, '--pack-destination', directory], env, cwd: directory };
+export async function buildBase(
+  buildah: Buildah,
+  directory: string,
+  env: NodeJS.ProcessEnv,
+  onProgress: OnProgress,
+): Promise<string> {
+  const fetching = {
+    file: 'npm',
+    args: ['pack', `npm@${versions.npm}`, '--pack-destination', directory],
+    env,
+    cwd: directory,
+  };
   await must(fetching, 'cannot fetch npm', 'check the network (npm registry)');
   const npm = readdirSync(directory).find((file) => /^npm-.*\.tgz$/.test(file)) ?? '';
   const starter = join(directory, 'npm');

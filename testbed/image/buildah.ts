@@ -13,7 +13,14 @@ export class Buildah {
     this.#env = env;
     this.#policy = join(directory, 'policy.json');
     writeFileSync(this.#policy, JSON.stringify({ default: [{ type: 'insecureAcceptAnything' }] }));
-    this.#options = ['--storage-driver', 'overlay', '--root', join(directory, 'root'), '--runroot', join(directory, 'run')];
+    this.#options = [
+      '--storage-driver',
+      'overlay',
+      '--root',
+      join(directory, 'root'),
+      '--runroot',
+      join(directory, 'run'),
+    ];
   }
 
   /** Commands that read or write images. */
@@ -23,6 +30,12 @@ export class Buildah {
 
   async run(...args: readonly string[]): Promise<string> {
     const command = { file: 'buildah', args: [...this.#options, ...args], env: this.#env };
-    return (await must(command, 'cannot build the image', 'run it as root, and check the network (npm registry) and 5 GB of free disk')).trim();
+    return (
+      await must(
+        command,
+        'cannot build the image',
+        'run it as root, and check the network (npm registry) and 5 GB of free disk',
+      )
+    ).trim();
   }
 }

@@ -11,7 +11,8 @@ export function keyOfContext(): string {
     .split('\n')
     .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
   const hash = createHash('sha256');
-  for (const file of ['Dockerfile', ...given].flatMap(filesBelow)) hash.update(`${file}\0`).update(readFileSync(join(context, file)));
+  for (const file of ['Dockerfile', ...given].flatMap(filesBelow))
+    hash.update(`${file}\0`).update(readFileSync(join(context, file)));
   return hash.digest('hex').slice(0, 12);
 }
 

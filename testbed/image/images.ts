@@ -20,7 +20,8 @@ export type Images = Readonly<Record<(typeof targets)[number], string>>;
 const { version } = JSON.parse(readFileSync(join(context, 'package.json'), 'utf8')) as { version: string };
 
 /** The name of an imported image in a cluster. */
-export const imageName = (target: keyof Images): string => `localhost/${target === 'kcover' ? 'kcover' : `kcover-${target}`}:${version}`;
+export const imageName = (target: keyof Images): string =>
+  `localhost/${target === 'kcover' ? 'kcover' : `kcover-${target}`}:${version}`;
 
 /** Builds the images of this working tree, or reuses them until a file that goes into them changes. */
 export async function obtainImages(onProgress: OnProgress): Promise<Images> {
@@ -28,7 +29,10 @@ export async function obtainImages(onProgress: OnProgress): Promise<Images> {
   const key = `${versions.debian}-npm-${versions.npm}-${keyOfContext()}`;
   const directory = await cached(
     join(cache, `images-${key}`),
-    (target) => withProgress('building the images (some minutes, and again after a change)', onProgress, (report) => build(target, onProgress, report)),
+    (target) =>
+      withProgress('building the images (some minutes, and again after a change)', onProgress, (report) =>
+        build(target, onProgress, report),
+      ),
     onProgress,
   );
   return { agent: join(directory, 'agent.tar'), kcover: join(directory, 'kcover.tar') };
@@ -46,9 +50,30 @@ async function build(target: string, onProgress: OnProgress, report: (detail: st
     const { npmrc, mounts } = await npmSettings(directory, env);
     for (const name of targets) {
       report(name);
-      const args = ['--layers', '--isolation', 'chroot', '--secret', `id=npmrc,src=${npmrc}`, ...mounts.flatMap((path) => ['--volume', `${path}:${path}`])];
-      await buildah.withPolicy('bud', ...args, '--build-arg', `BASE=${base}`, '--target', name, '--tag', imageName(name), context);
-      await buildah.withPolicy('push', imageName(name), `docker-archive:${join(target, `${name}.tar`)}:${imageName(name)}`);
+      const args = [
+        '--layers',
+        '--isolation',
+        'chroot',
+        '--secret',
+        `id=npmrc,src=${npmrc}`,
+        ...mounts.flatMap((path) => ['--volume', `${path}:${path}`]),
+      ];
+      await buildah.withPolicy(
+        'bud',
+        ...args,
+        '--build-arg',
+        `BASE=${base}`,
+        '--target',
+        name,
+        '--tag',
+        imageName(name),
+        context,
+      );
+      await buildah.withPolicy(
+        'push',
+        imageName(name),
+        `docker-archive:${join(target, `${name}.tar`)}:${imageName(name)}`,
+      );
     }
     await buildah.run('rmi', '--all', '--force');
   } finally {

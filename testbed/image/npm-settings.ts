@@ -12,13 +12,26 @@ export interface NpmSettings {
 /** How npm reaches its registry from this machine: registry, credentials, authority, and cache. */
 export async function npmSettings(directory: string, env: NodeJS.ProcessEnv): Promise<NpmSettings> {
   const get = async (key: string): Promise<string> => {
-    const said = await must({ file: 'npm', args: ['config', 'get', key], env, cwd: directory }, `npm does not say its ${key}`, 'npm config list');
+    const said = await must(
+      { file: 'npm', args: ['config', 'get', key], env, cwd: directory },
+      `npm does not say its ${key}`,
+      'npm config list',
+    );
     return said.trim().replace(/^(?:null|undefined)$/, '');
   };
-  const [ofMachine, ofUser, registry, cafile, cache] = await Promise.all(['globalconfig', 'userconfig', 'registry', 'cafile', 'cache'].map(get));
-  const written = [ofMachine, ofUser].flatMap((file) => (file !== undefined && existsSync(file) ? [readFileSync(file, 'utf8')] : []));
-  const said = Object.entries({ registry, cafile, cache }).flatMap(([key, value]) => (value === '' ? [] : [`${key}=${value}`]));
+  const [ofMachine, ofUser, registry, cafile, cache] = await Promise.all(
+    ['globalconfig', 'userconfig', 'registry', 'cafile', 'cache'].map(get),
+  );
+  const written = [ofMachine, ofUser].flatMap((file) =>
+    file !== undefined && existsSync(file) ? [readFileSync(file, 'utf8')] : [],
+  );
+  const said = Object.entries({ registry, cafile, cache }).flatMap(([key, value]) =>
+    value === '' ? [] : [`${key}=${value}`],
+  );
   const npmrc = join(directory, 'npmrc');
   writeFileSync(npmrc, [...written, ...said, ''].join('\n'), { mode: 0o600 });
-  return { npmrc, mounts: [cafile, cache].filter((path): path is string => path !== undefined && path !== '' && existsSync(path)) };
+  return {
+    npmrc,
+    mounts: [cafile, cache].filter((path): path is string => path !== undefined && path !== '' && existsSync(path)),
+  };
 }

@@ -9,7 +9,11 @@ export type OnProgress = (line: string) => void;
  * Returns the directory `target`, built by `build` into a temporary directory if it is not there yet.
  * It appears by one rename, so an incomplete build is never visible; a lock makes a second builder wait.
  */
-export async function cached(target: string, build: (directory: string) => Promise<void>, onProgress: OnProgress): Promise<string> {
+export async function cached(
+  target: string,
+  build: (directory: string) => Promise<void>,
+  onProgress: OnProgress,
+): Promise<string> {
   if (await exists(target)) return target;
   await mkdir(dirname(target), { recursive: true });
   const unlock = await lock(`${target}.lock`, onProgress);
@@ -32,7 +36,9 @@ export async function cached(target: string, build: (directory: string) => Promi
 
 /** Removes what a killed builder left behind; the holder of the lock knows that no other process is building. */
 async function removeUnfinished(target: string): Promise<void> {
-  const unfinished = (await readdir(dirname(target))).filter((name) => name.startsWith(`${basename(target)}.building-`));
+  const unfinished = (await readdir(dirname(target))).filter((name) =>
+    name.startsWith(`${basename(target)}.building-`),
+  );
   await Promise.all(unfinished.map((name) => rm(join(dirname(target), name), { recursive: true, force: true })));
 }
 
@@ -74,7 +80,8 @@ async function takeOver(file: string, dead: ProcessId): Promise<void> {
   );
   if (!moved) return;
   const holder = await readHolder(stalePath);
-  if (holder !== 'gone' && (holder.pid !== dead.pid || holder.startedAt !== dead.startedAt)) await link(stalePath, file).catch(() => undefined);
+  if (holder !== 'gone' && (holder.pid !== dead.pid || holder.startedAt !== dead.startedAt))
+    await link(stalePath, file).catch(() => undefined);
   await rm(stalePath, { force: true });
 }
 

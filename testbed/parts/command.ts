@@ -29,7 +29,11 @@ export interface Finished {
 /** Runs a command to its end. Never rejects: a missing program is a result too. */
 export function run(command: Command): Promise<Finished> {
   return new Promise((resolve) => {
-    const child = spawn(command.file, command.args, { env: command.env, cwd: command.cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command.file, command.args, {
+      env: command.env,
+      cwd: command.cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let stdout = '';
     let recent = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -42,13 +46,16 @@ export function run(command: Command): Promise<Finished> {
     if (command.onErrorLine) createInterface(child.stderr).on('line', command.onErrorLine);
     const tail = (): string => recent.trim().split('\n').slice(-15).join('\n');
     child.once('error', (error) => resolve({ code: 127, stdout, tail: error.message }));
-    child.once('close', (code, signal) => resolve({ code: code ?? 1, stdout, tail: signal ? `${tail()}\nended by ${signal}` : tail() }));
+    child.once('close', (code, signal) =>
+      resolve({ code: code ?? 1, stdout, tail: signal ? `${tail()}\nended by ${signal}` : tail() }),
+    );
   });
 }
 
 /** Runs a command that must succeed. */
 export async function must(command: Command, what: string, attempt: string): Promise<string> {
   const { code, stdout, tail } = await run(command);
-  if (code !== 0) throw new PartError(what, `${command.file} ${command.args.join(' ')} ended with code ${code}\n${tail}`, attempt);
+  if (code !== 0)
+    throw new PartError(what, `${command.file} ${command.args.join(' ')} ended with code ${code}\n${tail}`, attempt);
   return stdout;
 }

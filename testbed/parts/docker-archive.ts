@@ -40,12 +40,26 @@ export async function packDockerArchive({ image, layers, config, target }: Docke
     const configFile = `${createHash('sha256').update(described).digest('hex')}.json`;
     const layerFiles = digests.map((digest) => `${digest}.tar`);
     await writeFile(join(directory, configFile), described);
-    await writeFile(join(directory, 'manifest.json'), JSON.stringify([{ Config: configFile, RepoTags: [image], Layers: layerFiles }]));
+    await writeFile(
+      join(directory, 'manifest.json'),
+      JSON.stringify([{ Config: configFile, RepoTags: [image], Layers: layerFiles }]),
+    );
     // tar follows the links, so a layer of many hundred MB is written once.
     await Promise.all(layers.map((layer, index) => symlink(resolve(layer), join(directory, layerFiles[index] ?? ''))));
     const names = new Set(['manifest.json', configFile, ...layerFiles]);
-    const args = ['--create', '--dereference', '--format=ustar', `--file=${resolve(target)}`, `--directory=${directory}`, ...names];
-    await must({ file: 'tar', args, env: readEnvironment().commands }, `cannot pack the image ${image}`, 'install GNU tar, and look for free disk');
+    const args = [
+      '--create',
+      '--dereference',
+      '--format=ustar',
+      `--file=${resolve(target)}`,
+      `--directory=${directory}`,
+      ...names,
+    ];
+    await must(
+      { file: 'tar', args, env: readEnvironment().commands },
+      `cannot pack the image ${image}`,
+      'install GNU tar, and look for free disk',
+    );
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

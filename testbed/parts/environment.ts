@@ -17,9 +17,18 @@ export function readEnvironment(): BuildEnvironment {
     cache: join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'kcover-testbed'),
     kubebuilderAssets: KUBEBUILDER_ASSETS || undefined,
     // The caller's workspace or flags must not affect a build that others will reuse.
-    commands: { ...process.env, GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0', PIP_DISABLE_PIP_VERSION_CHECK: '1' },
+    commands: {
+      ...process.env,
+      GOTOOLCHAIN: 'local',
+      GOWORK: 'off',
+      GOFLAGS: '-buildvcs=false',
+      CGO_ENABLED: '0',
+      PIP_DISABLE_PIP_VERSION_CHECK: '1',
+    },
   };
 }
 
 /** For every process of the program: reuses the compile cache of Node, which saves half of the processor time of a start. */
-export const compileCache = (): Readonly<Record<string, string>> => ({ NODE_COMPILE_CACHE: join(readEnvironment().cache, 'node-compile-cache') });
+export const compileCache = (): Readonly<Record<string, string>> => ({
+  NODE_COMPILE_CACHE: join(readEnvironment().cache, 'node-compile-cache'),
+});

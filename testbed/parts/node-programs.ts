@@ -37,7 +37,10 @@ export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePr
   const environment = readEnvironment();
   await installMissing(needed, environment, onProgress);
   const go = await findGo(environment, onProgress);
-  const built = (name: string, build: (target: string) => Omit<GoBuild, 'go' | 'failure' | 'attempt'>): Promise<string> =>
+  const built = (
+    name: string,
+    build: (target: string) => Omit<GoBuild, 'go' | 'failure' | 'attempt'>,
+  ): Promise<string> =>
     cached(
       join(environment.cache, `${name}-${platform}`),
       (target) =>
@@ -53,7 +56,9 @@ export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePr
       onProgress,
     );
   return {
-    kubernetes: await built(`node-${versions.kubernetes}-${await keyOfModule()}`, (target) => kubernetesBuild(environment, target)),
+    kubernetes: await built(`node-${versions.kubernetes}-${await keyOfModule()}`, (target) =>
+      kubernetesBuild(environment, target),
+    ),
     containerd: await built(`containerd-${versions.containerd}`, (target) => containerdBuild(environment, target)),
     runc: await built(`runc-${versions.runc}-seccomp`, (target) => runcBuild(environment, target)),
   };
@@ -61,7 +66,8 @@ export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePr
 
 async function keyOfModule(): Promise<string> {
   const hash = createHash('sha256');
-  for (const file of ['go.mod', 'go.sum', ...ownSources.map((name) => join(name, 'main.go'))]) hash.update(await readFile(join(moduleDirectory, file)));
+  for (const file of ['go.mod', 'go.sum', ...ownSources.map((name) => join(name, 'main.go'))])
+    hash.update(await readFile(join(moduleDirectory, file)));
   return hash.digest('hex').slice(0, 12);
 }
 
@@ -70,7 +76,11 @@ const kubernetesBuild = (environment: BuildEnvironment, target: string) =>
     title: `building kubelet and kube-proxy ${versions.kubernetes} (first start only: 2 to 4 minutes on two cores)`,
     verb: 'build',
     args: ['-mod=readonly', '-trimpath', `-ldflags=${linkerFlags()}`, '-o', `${target}/`],
-    packages: ['k8s.io/kubernetes/cmd/kubelet', 'k8s.io/kubernetes/cmd/kube-proxy', ...ownSources.map((name) => `./${name}`)],
+    packages: [
+      'k8s.io/kubernetes/cmd/kubelet',
+      'k8s.io/kubernetes/cmd/kube-proxy',
+      ...ownSources.map((name) => `./${name}`),
+    ],
     env: environment.commands,
     cwd: moduleDirectory,
   }) as const;

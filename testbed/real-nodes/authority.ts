@@ -42,7 +42,10 @@ export async function createAuthority(runDirectory: string): Promise<Authority> 
   return {
     file,
     issue: async (name, { name: commonName, organization, addresses = [] }) => {
-      const subject = [...(organization === undefined ? [] : [{ name: 'organizationName', value: organization }]), { name: 'commonName', value: commonName }];
+      const subject = [
+        ...(organization === undefined ? [] : [{ name: 'organizationName', value: organization }]),
+        { name: 'commonName', value: commonName },
+      ];
       const { cert, private: key } = await generate(subject, {
         keyType: 'ec',
         algorithm: 'sha256',

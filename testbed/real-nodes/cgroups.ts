@@ -44,7 +44,8 @@ export function removeGroups(runDirectory: string): void {
 
 function removeTree(group: string): boolean {
   try {
-    for (const entry of readdirSync(group, { withFileTypes: true })) if (entry.isDirectory()) removeTree(join(group, entry.name));
+    for (const entry of readdirSync(group, { withFileTypes: true }))
+      if (entry.isDirectory()) removeTree(join(group, entry.name));
     rmdirSync(group);
     return true;
   } catch {

@@ -21,7 +21,16 @@ export function containerd(machine: NodeMachine, { pods, ownLog }: ContainerdOpt
   writeFileSync(config, configuration(networks));
   const daemon = ['containerd', '--config', config];
   // In a mount namespace of its own that receives the machine's mounts: the kubelet must find a device there, as a hostPath of type CharDevice requires.
-  const withOwnLog = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', 'mount --bind "$0" /dev/kmsg && exec "$@"', kernelLogOf(machine.disk)];
+  const withOwnLog = [
+    'unshare',
+    '--mount',
+    '--propagation',
+    'slave',
+    'sh',
+    '-c',
+    'mount --bind "$0" /dev/kmsg && exec "$@"',
+    kernelLogOf(machine.disk),
+  ];
   return machine.daemon({
     name: 'containerd',
     command: ownLog ? [...withOwnLog, ...daemon] : daemon,

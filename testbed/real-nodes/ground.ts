@@ -17,7 +17,10 @@ export async function prepareGround(directory: string, ports: Ports): Promise<Gr
   return {
     authority,
     network: await createNetwork(directory, ports.takeNetwork()),
-    kubeletClient: await authority.issue('apiserver-kubelet-client', { name: 'kube-apiserver-kubelet-client', organization: 'system:masters' }),
+    kubeletClient: await authority.issue('apiserver-kubelet-client', {
+      name: 'kube-apiserver-kubelet-client',
+      organization: 'system:masters',
+    }),
     simulatedKubelet: await authority.issue('simulated-kubelet', { name: 'kwok', addresses: ['127.0.0.1'] }),
   };
 }

@@ -39,14 +39,17 @@ const stateSize = '64M';
 const namespaces = ['--mount', '--net', '--pid', '--uts', '--ipc'];
 
 /** The process that a process which enters or creates namespaces has started in them. */
-export const childOf = (pid: number | undefined): number => Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]);
+export const childOf = (pid: number | undefined): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]);
 
 export const kernelLogOf = (disk: string): string => join(disk, 'kmsg');
 
 export function createMachine(runDirectory: string, name: string, programs: NodePrograms): NodeMachine {
   const disk = join(runDirectory, 'real-nodes', name);
   const booted = join(disk, 'booted');
-  const env = { PATH: [programs.kubernetes, programs.containerd, programs.runc, '/usr/sbin', '/usr/bin', '/sbin', '/bin'].join(':') };
+  const env = {
+    PATH: [programs.kubernetes, programs.containerd, programs.runc, '/usr/sbin', '/usr/bin', '/sbin', '/bin'].join(':'),
+  };
   const renewBootId = (): void => writeFileSync(join(disk, 'boot-id'), `${randomUUID()}\n`);
   createDisk(disk, env);
   renewBootId();
@@ -55,14 +58,32 @@ export function createMachine(runDirectory: string, name: string, programs: Node
     name,
     program: '/usr/bin/unshare',
     // The first process ends with the one that created the namespaces, so that killing this one ends the machine.
-    args: [...namespaces, '--fork', '--kill-child=SIGKILL', '--mount-proc', '/bin/sh', bootScript, disk, name, join(programs.kubernetes, 'pause')],
+    args: [
+      ...namespaces,
+      '--fork',
+      '--kill-child=SIGKILL',
+      '--mount-proc',
+      '/bin/sh',
+      bootScript,
+      disk,
+      name,
+      join(programs.kubernetes, 'pause'),
+    ],
     env,
     before: async () => rmSync(booted, { force: true }),
     missing: async () => (existsSync(booted) ? undefined : 'the end of boot.sh'),
   });
   const firstProcess = (): number => childOf(power.pid);
   // A daemon ends with the command that entered the namespaces for it, so that killing the command ends the daemon.
-  const entering = (command: readonly string[]): string[] => ['--target', String(firstProcess()), ...namespaces, 'setpriv', '--pdeathsig', 'KILL', ...command];
+  const entering = (command: readonly string[]): string[] => [
+    '--target',
+    String(firstProcess()),
+    ...namespaces,
+    'setpriv',
+    '--pdeathsig',
+    'KILL',
+    ...command,
+  ];
   return {
     name,
     disk,
@@ -70,7 +91,9 @@ export function createMachine(runDirectory: string, name: string, programs: Node
     powerOff: async () => {
       // The end of the first process ends all others; only then does the process that waits for it end.
       process.kill(firstProcess(), 'SIGKILL');
-      await until(`the end of ${name}`, 30_000, async () => (power.pid === undefined ? { found: true } : { missing: `process ${power.pid} is there` }));
+      await until(`the end of ${name}`, 30_000, async () =>
+        power.pid === undefined ? { found: true } : { missing: `process ${power.pid} is there` },
+      );
     },
     firstProcess,
     fileOf: (path) => join('/proc', String(firstProcess()), 'root', path),
@@ -86,13 +109,19 @@ export function createMachine(runDirectory: string, name: string, programs: Node
         env,
         kept: true,
       }),
-    run: (...command) => must({ file: '/usr/bin/nsenter', args: entering(command), env }, `cannot run ${command[0]} on ${name}`, `read the logs of ${name}`),
+    run: (...command) =>
+      must(
+        { file: '/usr/bin/nsenter', args: entering(command), env },
+        `cannot run ${command[0]} on ${name}`,
+        `read the logs of ${name}`,
+      ),
     renewBootId,
   };
 }
 
 function createDisk(disk: string, env: NodeJS.ProcessEnv): void {
-  for (const part of ['lib/kubelet', 'lib/containerd', 'lib/kcover', 'lib/dbus', 'log/pods', 'sysctl']) mkdirSync(join(disk, part), { recursive: true });
+  for (const part of ['lib/kubelet', 'lib/containerd', 'lib/kcover', 'lib/dbus', 'log/pods', 'sysctl'])
+    mkdirSync(join(disk, part), { recursive: true });
   writeFileSync(join(disk, 'lib/dbus/machine-id'), `${randomUUID().replaceAll('-', '')}\n`);
   writeFileSync(kernelLogOf(disk), '');
   // A file system of its own, so that it can be full while the host's is not.

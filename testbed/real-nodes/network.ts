@@ -43,12 +43,26 @@ export async function createNetwork(runDirectory: string, byte: number): Promise
     podsOf,
     attach: async (index, count, pid) => {
       const inside = (...args: string[]) => asRoot('nsenter', '--target', String(pid), '--net', 'ip', ...args);
-      await ip('link', 'add', cableOf(index), 'master', bridge, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(pid));
+      await ip(
+        'link',
+        'add',
+        cableOf(index),
+        'master',
+        bridge,
+        'type',
+        'veth',
+        'peer',
+        'name',
+        'eth0',
+        'netns',
+        String(pid),
+      );
       await ip('link', 'set', cableOf(index), 'up');
       await inside('address', 'add', `${addressOf(index)}/24`, 'dev', 'eth0');
       await inside('link', 'set', 'eth0', 'up');
       await inside('route', 'add', 'default', 'via', host);
-      for (let other = 0; other < count; other++) if (other !== index) await inside('route', 'add', podsOf(other), 'via', addressOf(other));
+      for (let other = 0; other < count; other++)
+        if (other !== index) await inside('route', 'add', podsOf(other), 'via', addressOf(other));
       await ip('route', 'replace', podsOf(index), 'via', addressOf(index));
     },
     detach: async (index) => {
@@ -76,4 +90,8 @@ export function removeNetwork(runDirectory: string): void {
 const ip = (...args: string[]): Promise<string> => asRoot('ip', ...args);
 
 const asRoot = (file: string, ...args: string[]): Promise<string> =>
-  must({ file, args, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } }, 'cannot set up the network of the nodes', 'run it by hand as root and read its error');
+  must(
+    { file, args, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } },
+    'cannot set up the network of the nodes',
+    'run it by hand as root and read its error',
+  );

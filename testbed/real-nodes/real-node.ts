@@ -55,7 +55,8 @@ const fill = 'cat /dev/zero >"$0"; dd if=/dev/zero of="$0" bs=512 oflag=append c
 export async function startRealNode(parts: RealNodeParts): Promise<RealNode> {
   const { machine, network, index, count, kubelet, containerd, kubeProxy, devices, images, ownLog } = parts;
   const daemons = [kubelet, containerd, kubeProxy, devices.plugin];
-  const importImage = async (archive: string): Promise<void> => void (await machine.run('ctr', '--namespace', 'k8s.io', 'images', 'import', archive));
+  const importImage = async (archive: string): Promise<void> =>
+    void (await machine.run('ctr', '--namespace', 'k8s.io', 'images', 'import', archive));
   const powerOn = async (): Promise<void> => {
     await machine.powerOn();
     await network.attach(index, count, machine.firstProcess());

@@ -36,7 +36,10 @@ export async function startRealNodes(options: RealNodesOptions): Promise<RealNod
   const { directory, programs, ground, apiAddress, api, count, gpus, dnsPort } = options;
   mkdirSync(join(directory, 'real-nodes'));
   const kubeconfigOf: KubeconfigOf = async (name, user, organization) => {
-    const proof = await ground.authority.issue(name, { name: user, ...(organization !== undefined && { organization }) });
+    const proof = await ground.authority.issue(name, {
+      name: user,
+      ...(organization !== undefined && { organization }),
+    });
     return writeKubeconfig({ ...apiAddress, ...proof, user, file: join(directory, `${name}.kubeconfig`) });
   };
   const names = dns({
@@ -48,7 +51,9 @@ export async function startRealNodes(options: RealNodesOptions): Promise<RealNod
   });
   const pause = await pauseImage(join(directory, 'real-nodes'), programs.kubernetes, pauseName);
   const proxy = await kubeconfigOf('kube-proxy', 'system:kube-proxy');
-  const starting = Array.from({ length: count }, (_, index) => startOne(options, index, { pause, proxy, kubeconfigOf }));
+  const starting = Array.from({ length: count }, (_, index) =>
+    startOne(options, index, { pause, proxy, kubeconfigOf }),
+  );
   const [nodes] = await Promise.all([Promise.all(starting), names.start()]);
   await awaitReady(api, nodes, gpus);
   return nodes;
@@ -57,7 +62,11 @@ export async function startRealNodes(options: RealNodesOptions): Promise<RealNod
 async function startOne(
   { directory, programs, ground, count, gpus, realKernelLog }: RealNodesOptions,
   index: number,
-  { pause, proxy, kubeconfigOf }: { readonly pause: string; readonly proxy: string; readonly kubeconfigOf: KubeconfigOf },
+  {
+    pause,
+    proxy,
+    kubeconfigOf,
+  }: { readonly pause: string; readonly proxy: string; readonly kubeconfigOf: KubeconfigOf },
 ): Promise<RealNode> {
   const { network, authority } = ground;
   const machine = createMachine(directory, `real-${index}`, programs);
@@ -78,7 +87,11 @@ async function startOne(
       serving: await authority.issue(`${machine.name}-serving`, { name: machine.name, addresses: [address] }),
       cgroup: createNodeGroup(directory, machine.name),
       dns: network.host,
-      labels: { 'nvidia.com/gpu.present': 'true', 'nvidia.com/gpu.count': String(gpus), 'nvidia.com/gpu.product': 'NVIDIA-H100-80GB-HBM3' },
+      labels: {
+        'nvidia.com/gpu.present': 'true',
+        'nvidia.com/gpu.count': String(gpus),
+        'nvidia.com/gpu.product': 'NVIDIA-H100-80GB-HBM3',
+      },
     }),
     kubeProxy: kubeProxy(machine, { address, kubeconfig: proxy, pods: network.pods }),
     devices: createDevices(machine, gpus),

@@ -17,14 +17,25 @@ export interface ApiserverOptions {
 
 /** The certificate and key that the API server creates for itself; the certificate is also the CA for clients. */
 export function apiserverCertificate(directory: string): { certificate: string; key: string } {
-  return { certificate: join(directory, 'apiserver', 'apiserver.crt'), key: join(directory, 'apiserver', 'apiserver.key') };
+  return {
+    certificate: join(directory, 'apiserver', 'apiserver.crt'),
+    key: join(directory, 'apiserver', 'apiserver.key'),
+  };
 }
 
 export function auditLogOf(directory: string): string {
   return join(directory, 'logs', 'audit.log');
 }
 
-export function apiserver({ program, directory, port, etcdPort, credentials, address, kubelets }: ApiserverOptions): Server {
+export function apiserver({
+  program,
+  directory,
+  port,
+  etcdPort,
+  credentials,
+  address,
+  kubelets,
+}: ApiserverOptions): Server {
   return server(directory, {
     name: 'apiserver',
     program,

@@ -24,9 +24,14 @@ export function createCredentials(runDirectory: string): Credentials {
   const directory = join(runDirectory, 'credentials');
   mkdirSync(directory, { mode: 0o700 });
   const components = Object.keys(users) as ControlPlaneComponent[];
-  const tokens = Object.fromEntries(components.map((component) => [component, randomBytes(24).toString('hex')])) as Record<ControlPlaneComponent, string>;
+  const tokens = Object.fromEntries(
+    components.map((component) => [component, randomBytes(24).toString('hex')]),
+  ) as Record<ControlPlaneComponent, string>;
   const tokenFile = join(directory, 'tokens.csv');
-  writeFileSync(tokenFile, components.map((component) => `${tokens[component]},${users[component]},${component},system:masters\n`).join(''));
+  writeFileSync(
+    tokenFile,
+    components.map((component) => `${tokens[component]},${users[component]},${component},system:masters\n`).join(''),
+  );
   const serviceAccountKey = join(directory, 'service-account.pem');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   writeFileSync(serviceAccountKey, privateKey.export({ type: 'sec1', format: 'pem' }));

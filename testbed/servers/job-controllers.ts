@@ -47,7 +47,11 @@ async function whyNotListening(port: number): Promise<string | undefined> {
 /** Its health port cannot be configured. */
 const mpiHealthPort = 8080;
 
-export async function mpiOperator({ program, directory, kubeconfig }: Omit<KubeControllerOptions, 'port'>): Promise<Server> {
+export async function mpiOperator({
+  program,
+  directory,
+  kubeconfig,
+}: Omit<KubeControllerOptions, 'port'>): Promise<Server> {
   if (!(await isFree(mpiHealthPort))) {
     throw new Error(
       `cannot start the mpi-operator\n  because: something listens on port ${mpiHealthPort}, and its health port cannot be configured\n  try:     stop that (\`ss -ltnp sport = :${mpiHealthPort}\` names it), then start again`,

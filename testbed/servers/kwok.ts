@@ -20,11 +20,21 @@ export interface KwokOptions extends KubeControllerOptions {
 }
 
 /** The kubelets of all simulated nodes. */
-export function kwok({ program, directory, kubeconfig, port, api, serving: { certificate, key } }: KwokOptions): Server {
+export function kwok({
+  program,
+  directory,
+  kubeconfig,
+  port,
+  api,
+  serving: { certificate, key },
+}: KwokOptions): Server {
   const stages = join(import.meta.dirname, '..', 'stages');
   const config = join(directory, 'kwok.yaml');
   writeFileSync(podLogOf(directory), `${new Date().toISOString()} stdout F simulated training\n`);
-  writeFileSync(config, [configuration, logs(podLogOf(directory))].map((document) => JSON.stringify(document)).join('\n---\n'));
+  writeFileSync(
+    config,
+    [configuration, logs(podLogOf(directory))].map((document) => JSON.stringify(document)).join('\n---\n'),
+  );
   return server(directory, {
     name: 'kwok',
     program,
@@ -38,9 +48,12 @@ export function kwok({ program, directory, kubeconfig, port, api, serving: { cer
       `--server-address=127.0.0.1:${port}`,
       `--tls-cert-file=${certificate}`,
       `--tls-private-key-file=${key}`,
-      ...[config, ...['node.yaml', 'pod-ready.yaml', 'pod-helpers.yaml', 'pod-preflight.yaml', 'pod-delete.yaml'].map((stage) => join(stages, stage))].map(
-        (file) => `--config=${file}`,
-      ),
+      ...[
+        config,
+        ...['node.yaml', 'pod-ready.yaml', 'pod-helpers.yaml', 'pod-preflight.yaml', 'pod-delete.yaml'].map((stage) =>
+          join(stages, stage),
+        ),
+      ].map((file) => `--config=${file}`),
     ],
     // Every kwok process has its own identity and would wait 40 s for the leases of the one before.
     before: () => api.coordination.deleteCollectionNamespacedLease({ namespace: 'kube-node-lease' }),
@@ -52,9 +65,19 @@ export function kwok({ program, directory, kubeconfig, port, api, serving: { cer
 const configuration = {
   apiVersion: 'config.kwok.x-k8s.io/v1alpha1',
   kind: 'KwokConfiguration',
-  options: { enableDebuggingHandlers: true, podPlayStageParallelism: 16, nodePlayStageParallelism: 8, nodeLeaseParallelism: 8 },
+  options: {
+    enableDebuggingHandlers: true,
+    podPlayStageParallelism: 16,
+    nodePlayStageParallelism: 8,
+    nodeLeaseParallelism: 8,
+  },
 };
 
 function logs(logsFile: string): object {
-  return { apiVersion: 'kwok.x-k8s.io/v1alpha1', kind: 'ClusterLogs', metadata: { name: 'all' }, spec: { logs: [{ logsFile, follow: false }] } };
+  return {
+    apiVersion: 'kwok.x-k8s.io/v1alpha1',
+    kind: 'ClusterLogs',
+    metadata: { name: 'all' },
+    spec: { logs: [{ logsFile, follow: false }] },
+  };
 }

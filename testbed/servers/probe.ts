@@ -10,7 +10,11 @@ export function probe(url: string, headers: Record<string, string> = {}): Promis
       let body = '';
       response.on('data', (chunk: Buffer) => (body += chunk.toString()));
       response.on('error', (error) => resolve(error.message));
-      response.on('end', () => resolve(response.statusCode === 200 ? undefined : `${url} answered ${response.statusCode}: ${body.slice(0, 300)}`));
+      response.on('end', () =>
+        resolve(
+          response.statusCode === 200 ? undefined : `${url} answered ${response.statusCode}: ${body.slice(0, 300)}`,
+        ),
+      );
     });
     request.once('timeout', () => request.destroy(new Error(`${url} did not answer`)));
     request.once('error', (error) => resolve(error.message));

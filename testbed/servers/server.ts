@@ -68,7 +68,8 @@ class ServerProcess implements Server {
     const deadline = Date.now() + readyWithin;
     for (let missing: string | undefined = 'not asked yet'; ; await sleep(40)) {
       // A server that was ready before ends for a reason outside of it, and is restarted.
-      if (this.child === undefined && !(this.plan.kept && this.wanted && this.wasReady)) throw this.failure(`it ended (${await this.exit})`);
+      if (this.child === undefined && !(this.plan.kept && this.wanted && this.wasReady))
+        throw this.failure(`it ended (${await this.exit})`);
       missing = this.child === undefined ? `it ended (${await this.exit})` : await this.plan.missing();
       if (missing === undefined && this.child !== undefined) break;
       if (Date.now() > deadline) {
@@ -95,7 +96,9 @@ class ServerProcess implements Server {
   private async launch(): Promise<void> {
     await this.plan.before?.();
     if (!existsSync(pidsOf(this.directory)))
-      throw new Error(`cannot start ${this.name}\n  because: its test cluster has been stopped\n  try:     start another test cluster`);
+      throw new Error(
+        `cannot start ${this.name}\n  because: its test cluster has been stopped\n  try:     start another test cluster`,
+      );
     // Another call has started it, or it was stopped in the meantime.
     if (this.child !== undefined || !this.wanted) return;
     const temporary = join(this.directory, 'tmp', this.name);
@@ -135,6 +138,8 @@ class ServerProcess implements Server {
     } catch {
       // It ended before it wrote a log.
     }
-    return new Error(`cannot start ${this.name}\n  because: ${because}\n           ${tail}\n  try:     read ${this.log}`);
+    return new Error(
+      `cannot start ${this.name}\n  because: ${because}\n           ${tail}\n  try:     read ${this.log}`,
+    );
   }
 }

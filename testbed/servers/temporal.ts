@@ -34,9 +34,21 @@ const dynamicConfigDefaults = {
   'history.timerProcessorMaxTimeShift': '10ms',
 };
 
-export function temporal({ program, directory, address = loopback, port, uiPort, httpPort, metricsPort, dynamicConfig }: TemporalServerOptions): Server {
-  const flags = (name: string, values: object): string[] => Object.entries(values).flatMap(([key, value]) => [name, `${key}=${value}`]);
-  const json = Object.fromEntries(Object.entries({ ...dynamicConfigDefaults, ...dynamicConfig }).map(([key, value]) => [key, JSON.stringify(value)]));
+export function temporal({
+  program,
+  directory,
+  address = loopback,
+  port,
+  uiPort,
+  httpPort,
+  metricsPort,
+  dynamicConfig,
+}: TemporalServerOptions): Server {
+  const flags = (name: string, values: object): string[] =>
+    Object.entries(values).flatMap(([key, value]) => [name, `${key}=${value}`]);
+  const json = Object.fromEntries(
+    Object.entries({ ...dynamicConfigDefaults, ...dynamicConfig }).map(([key, value]) => [key, JSON.stringify(value)]),
+  );
   return server(directory, {
     name: 'temporal',
     program,
@@ -63,7 +75,9 @@ async function missing(address: string): Promise<string | undefined> {
   try {
     const connection = await Connection.connect({ address, connectTimeout: 2000 });
     try {
-      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: temporalNamespace });
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({
+        namespace: temporalNamespace,
+      });
       const absent = Object.keys(searchAttributes).filter((name) => customAttributes?.[name] === undefined);
       return absent.length === 0 ? undefined : `search attributes ${absent.join(', ')}`;
     } finally {

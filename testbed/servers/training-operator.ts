@@ -17,7 +17,15 @@ export interface TrainingOperatorOptions extends KubeControllerOptions {
   readonly initContainerImage: string | undefined;
 }
 
-export function trainingOperator({ program, directory, kubeconfig, port, metricsPort, webhookPort, initContainerImage }: TrainingOperatorOptions): Server {
+export function trainingOperator({
+  program,
+  directory,
+  kubeconfig,
+  port,
+  metricsPort,
+  webhookPort,
+  initContainerImage,
+}: TrainingOperatorOptions): Server {
   const name = 'training-operator';
   provideCertificates(directory, name);
   return server(directory, {
@@ -46,7 +54,9 @@ function provideCertificates(directory: string, name: string): void {
   copyFileSync(key, join(serving, 'tls.key'));
   try {
     mkdirSync(awaited.directory, { recursive: true });
-    writeFileSync(join(awaited.directory, awaited.file), 'only its existence matters (kcover testbed)\n', { flag: 'wx' });
+    writeFileSync(join(awaited.directory, awaited.file), 'only its existence matters (kcover testbed)\n', {
+      flag: 'wx',
+    });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

@@ -15,7 +15,10 @@ const notifiedAtOnce = 50;
 const storeAgainMs = 60_000;
 
 export async function count(clusterUid: string): Promise<ClusterEvent> {
-  return { kind: 'counted', seen: await perform('observeCluster', 'which nodes are out already, and is a pause stored?', { clusterUid }) };
+  return {
+    kind: 'counted',
+    seen: await perform('observeCluster', 'which nodes are out already, and is a pause stored?', { clusterUid }),
+  };
 }
 
 /** Notifies those that waited; a workflow that registers meanwhile is notified of the next change. */
@@ -24,7 +27,9 @@ export async function notifyWaiting({ waiting: ids }: ClusterState, dispatch: Di
   dispatch({ kind: 'notifying' });
   for (let from = 0; from < waiting.length; from += notifiedAtOnce) {
     const workflowIds = waiting.slice(from, from + notifiedAtOnce);
-    await tolerate(perform('notifyWaiting', `reservations may be available for ${workflowIds.length}`, { workflowIds }));
+    await tolerate(
+      perform('notifyWaiting', `reservations may be available for ${workflowIds.length}`, { workflowIds }),
+    );
   }
 }
 
@@ -32,12 +37,15 @@ export async function notifyWaiting({ waiting: ids }: ClusterState, dispatch: Di
 export async function storePause(machine: Machine<ClusterState, ClusterEvent>, dispatch: Dispatch): Promise<void> {
   for (let pause = machine.state.unstored?.pause; pause; pause = machine.state.unstored?.pause) {
     const current = pause;
-    const stored = await attempt(perform('storePause', `store that it is ${pause.state}, requested by ${pause.by}`, pause));
+    const stored = await attempt(
+      perform('storePause', `store that it is ${pause.state}, requested by ${pause.by}`, pause),
+    );
     if ('done' in stored) {
       dispatch({ kind: 'pauseStored', pause });
       continue;
     }
     dispatch({ kind: 'pauseNotStored', pause, because: stored.failed });
-    if (machine.state.unstored?.pause === current) await condition(() => machine.state.unstored?.pause !== current, storeAgainMs);
+    if (machine.state.unstored?.pause === current)
+      await condition(() => machine.state.unstored?.pause !== current, storeAgainMs);
   }
 }

@@ -1,5 +1,21 @@
-import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { ClusterInput, ClusterStatus, Paused, ReserveAnswer, ReserveRequest, Returned, WaitingWorkflow } from '../../contract/cluster.ts';
+import {
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type {
+  ClusterInput,
+  ClusterStatus,
+  Paused,
+  ReserveAnswer,
+  ReserveRequest,
+  Returned,
+  WaitingWorkflow,
+} from '../../contract/cluster.ts';
 import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, textOf } from '../faults.ts';
@@ -12,16 +28,23 @@ import { attributesOf, detailsOf, statusOf } from './status.ts';
 import { type ClusterEvent, clusterTransitions } from './transitions.ts';
 
 /** State that a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends by itself; callers start it when it does not run. */
-export async function cluster({ clusterUid, state: continued }: ClusterInput & { readonly state?: ClusterState }): Promise<void> {
+export async function cluster({
+  clusterUid,
+  state: continued,
+}: ClusterInput & { readonly state?: ClusterState }): Promise<void> {
   const machine = new Machine<ClusterState, ClusterEvent>(clusterTransitions, continued ?? firstState(Date.now()));
   const write = attributeWriter();
   let storing = false;
   handleMessages();
   publish();
 
-  const recount = machine.state.recountAt === undefined ? undefined : startTimer(machine.state.recountAt - Date.now(), 'count once more');
+  const recount =
+    machine.state.recountAt === undefined
+      ? undefined
+      : startTimer(machine.state.recountAt - Date.now(), 'count once more');
   const isRecountDue = () => recount?.fired === true && machine.state.recountAt !== undefined;
-  const mustNotify = () => machine.state.phase !== 'counting' && machine.state.changed && machine.state.waiting.length > 0;
+  const mustNotify = () =>
+    machine.state.phase !== 'counting' && machine.state.changed && machine.state.waiting.length > 0;
   while (!workflowInfo().continueAsNewSuggested) {
     if (machine.state.phase === 'counting' || isRecountDue()) dispatch(await count(clusterUid));
     else if (mustNotify()) await notifyWaiting(machine.state, dispatch);
@@ -55,7 +78,8 @@ export async function cluster({ clusterUid, state: continued }: ClusterInput & {
       description: 'Asks for the right to keep nodes out of service',
       validator: (request) => {
         requireCount();
-        if (!isReserveRequest(request)) throw new Error('`limit` and `wanted` with node, nodeUid and incident are needed');
+        if (!isReserveRequest(request))
+          throw new Error('`limit` and `wanted` with node, nodeUid and incident are needed');
       },
     });
     setHandler(defineUpdate<Paused, [OperatorRequest]>(updates.pause), takePause, {
@@ -74,7 +98,8 @@ export async function cluster({ clusterUid, state: continued }: ClusterInput & {
       if (workflowId !== undefined) dispatch({ kind: 'waitRequested', workflowId });
     });
     setHandler(defineSignal<[Returned]>(signals.returned), (payload) => {
-      if (isObject(payload) && Array.isArray(payload.nodeUids)) dispatch({ kind: 'returned', nodeUids: payload.nodeUids });
+      if (isObject(payload) && Array.isArray(payload.nodeUids))
+        dispatch({ kind: 'returned', nodeUids: payload.nodeUids });
     });
   }
 
@@ -107,4 +132,6 @@ const isReserveRequest = (request: unknown): request is ReserveRequest =>
   typeof request['limit']['nodes'] === 'number' &&
   isObject(request['limit']['preflight']) &&
   Array.isArray(request['wanted']) &&
-  request['wanted'].every((one) => isObject(one) && ['node', 'nodeUid', 'incident'].every((key) => textOf(one[key]) !== undefined));
+  request['wanted'].every(
+    (one) => isObject(one) && ['node', 'nodeUid', 'incident'].every((key) => textOf(one[key]) !== undefined),
+  );

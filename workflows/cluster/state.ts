@@ -1,10 +1,18 @@
-import type { Paused, Reservation, ReserveAnswer, ReserveLimit, ReserveRequest, StoredPause } from '../../contract/cluster.ts';
+import type {
+  Paused,
+  Reservation,
+  ReserveAnswer,
+  ReserveLimit,
+  ReserveRequest,
+  StoredPause,
+} from '../../contract/cluster.ts';
 
 /**
  * `counting`: the nodes that were out before this run are not known yet, and a limit would begin from zero. `open`: reservations are granted up
  * to the limit. `paused`: a person has stopped every quarantine and stop that has not begun.
  */
-export type ClusterState = ClusterData & ({ readonly phase: 'counting' } | { readonly phase: 'open' } | { readonly phase: 'paused'; readonly paused: Paused });
+export type ClusterState = ClusterData &
+  ({ readonly phase: 'counting' } | { readonly phase: 'open' } | { readonly phase: 'paused'; readonly paused: Paused });
 
 export interface ClusterData {
   /** By node UID, in the order in which they were granted. */
@@ -52,7 +60,11 @@ export function reserve(
   return { answers, reservations };
 }
 
-function whyNot({ paused, reservations }: ClusterData, { nodeUid, preflight }: Pick<Reservation, 'nodeUid' | 'preflight'>, limit: ReserveLimit) {
+function whyNot(
+  { paused, reservations }: ClusterData,
+  { nodeUid, preflight }: Pick<Reservation, 'nodeUid' | 'preflight'>,
+  limit: ReserveLimit,
+) {
   // A write that was granted before the pause and is retried waits too.
   if (paused) return `paused by ${paused.by}: ${paused.reason}`;
   if (reservations[nodeUid]) return undefined;
@@ -61,10 +73,17 @@ function whyNot({ paused, reservations }: ClusterData, { nodeUid, preflight }: P
   return preflight && whyNotByPreflight(out, preflight.namespace, limit.preflight);
 }
 
-function whyNotByPreflight(all: readonly Reservation[], namespace: string, limit: ReserveLimit['preflight']): string | undefined {
+function whyNotByPreflight(
+  all: readonly Reservation[],
+  namespace: string,
+  limit: ReserveLimit['preflight'],
+): string | undefined {
   const { nodes, perNamespace, because } = limit;
   const out = all.flatMap(({ preflight }) => preflight ?? []);
-  if (out.length >= nodes) return `${out.length} nodes are out because of preflights alone and ${nodes} may be (${because})`;
+  if (out.length >= nodes)
+    return `${out.length} nodes are out because of preflights alone and ${nodes} may be (${because})`;
   const own = out.filter((one) => one.namespace === namespace).length;
-  return own >= perNamespace ? `${own} nodes are out because of preflights in ${namespace} alone and ${perNamespace} may be (${because})` : undefined;
+  return own >= perNamespace
+    ? `${own} nodes are out because of preflights in ${namespace} alone and ${perNamespace} may be (${because})`
+    : undefined;
 }

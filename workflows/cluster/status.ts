@@ -4,7 +4,10 @@ import type { ClusterStatus } from '../../contract/cluster.ts';
 import { type Attributes, type Details, iso } from '../attributes.ts';
 import type { ClusterState } from './state.ts';
 
-export const statusOf = (clusterUid: string, { phase, reservations, paused, unstored, waiting }: ClusterState): ClusterStatus => ({
+export const statusOf = (
+  clusterUid: string,
+  { phase, reservations, paused, unstored, waiting }: ClusterState,
+): ClusterStatus => ({
   clusterUid,
   phase,
   reservations: Object.values(reservations),
@@ -20,8 +23,13 @@ export const attributesOf = ({ phase, paused, reservations }: ClusterState): Att
     .toSorted(),
 });
 
-export function detailsOf(clusterUid: string, { phase, paused, reservations, waiting, unstored }: ClusterState): Details {
-  const out = Object.values(reservations).map(({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`);
+export function detailsOf(
+  clusterUid: string,
+  { phase, paused, reservations, waiting, unstored }: ClusterState,
+): Details {
+  const out = Object.values(reservations).map(
+    ({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`,
+  );
   return {
     title: paused ? `paused by ${paused.by}: ${paused.reason}` : 'open',
     rows: [

@@ -37,7 +37,9 @@ const always = {
   waitRequested: {
     to: [],
     next: (state, { workflowId }) =>
-      state.waiting.includes(workflowId) || state.waiting.length >= mostWaiting ? state : { ...state, waiting: [...state.waiting, workflowId] },
+      state.waiting.includes(workflowId) || state.waiting.length >= mostWaiting
+        ? state
+        : { ...state, waiting: [...state.waiting, workflowId] },
   },
   pauseStored: {
     to: [],
@@ -45,7 +47,8 @@ const always = {
   },
   pauseNotStored: {
     to: [],
-    next: (state, { pause, because }) => (isSame(state.unstored?.pause, pause) ? { ...state, unstored: { pause, because } } : state),
+    next: (state, { pause, because }) =>
+      isSame(state.unstored?.pause, pause) ? { ...state, unstored: { pause, because } } : state,
   },
 } satisfies CommonTransitions<ClusterState, ClusterEvent>;
 
@@ -54,10 +57,19 @@ const counted = {
   ...always,
   reserved: { to: [], next: (state, { reservations }) => ({ ...state, reservations }) },
   notifying: { to: [], next: (state) => ({ ...state, waiting: [], changed: false }) },
-  pauseRequested: { to: ['paused'], next: (state, { request, at }) => ({ ...withPause(state, request, at), phase: 'paused' }) },
-  resumeRequested: { to: ['open'], next: (state, { request, at }) => ({ ...withoutPause(state, request, at), phase: 'open' }) },
+  pauseRequested: {
+    to: ['paused'],
+    next: (state, { request, at }) => ({ ...withPause(state, request, at), phase: 'paused' }),
+  },
+  resumeRequested: {
+    to: ['open'],
+    next: (state, { request, at }) => ({ ...withoutPause(state, request, at), phase: 'open' }),
+  },
   // Writes that were under way at the first count. The pause of this run is newer than the stored one.
-  counted: { to: [], next: (state, { seen }) => ({ ...state, reservations: withSeen(state, seen), changed: true, recountAt: undefined }) },
+  counted: {
+    to: [],
+    next: (state, { seen }) => ({ ...state, reservations: withSeen(state, seen), changed: true, recountAt: undefined }),
+  },
 } satisfies CommonTransitions<ClusterState, ClusterEvent>;
 
 export const clusterTransitions: Transitions<ClusterState, ClusterEvent> = {
@@ -65,7 +77,10 @@ export const clusterTransitions: Transitions<ClusterState, ClusterEvent> = {
     ...always,
     counted: { to: ['open', 'paused'], next: firstCount },
     // It holds at once. What may be reserved is not known before the count.
-    pauseRequested: { to: [], next: (state, { request, at }) => ({ ...withPause(state, request, at), phase: 'counting' }) },
+    pauseRequested: {
+      to: [],
+      next: (state, { request, at }) => ({ ...withPause(state, request, at), phase: 'counting' }),
+    },
   },
   open: counted,
   paused: counted,
@@ -73,7 +88,8 @@ export const clusterTransitions: Transitions<ClusterState, ClusterEvent> = {
 
 /** Adds what was there before this run. What this run recorded itself is newer. */
 function firstCount(state: ClusterState, { seen }: { readonly seen: ClusterSeen }): ClusterState {
-  const stored = seen.pause?.state === 'paused' ? { by: seen.pause.by, reason: seen.pause.reason, since: seen.pause.at } : undefined;
+  const stored =
+    seen.pause?.state === 'paused' ? { by: seen.pause.by, reason: seen.pause.reason, since: seen.pause.at } : undefined;
   const paused = state.pauseKnown ? state.paused : stored;
   const data = { ...state, reservations: withSeen(state, seen), pauseKnown: true, changed: true };
   return paused ? { ...data, phase: 'paused', paused } : { ...data, phase: 'open' };
@@ -94,4 +110,5 @@ function withoutPause(state: ClusterState, { by, reason }: OperatorRequest, at: 
   return { ...state, paused: undefined, changed: true, unstored };
 }
 
-const isSame = (a: StoredPause | undefined, b: StoredPause): boolean => a?.at === b.at && a.state === b.state && a.by === b.by && a.reason === b.reason;
+const isSame = (a: StoredPause | undefined, b: StoredPause): boolean =>
+  a?.at === b.at && a.state === b.state && a.by === b.by && a.reason === b.reason;

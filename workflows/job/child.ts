@@ -64,7 +64,10 @@ export async function signalPause(incident: string, paused: OperatorRequest | un
 }
 
 /** Its report when it closed, in whichever way. A closed one may have left the job suspended: the job is resumed. `stuck`: it runs, but makes no progress. */
-export async function lookAtRecovery(job: JobRef, incident: string): Promise<{ readonly report?: RecoveryOutcome; readonly stuck?: string }> {
+export async function lookAtRecovery(
+  job: JobRef,
+  incident: string,
+): Promise<{ readonly report?: RecoveryOutcome; readonly stuck?: string }> {
   const seen = await perform('lookAtRecovery', 'is it still running?', { incident });
   if (seen.kind === 'running') return seen.stuck === undefined ? {} : { stuck: seen.stuck };
   await tolerate(perform('resumeJob', 'resume what a lost recovery may have left suspended', { job, incident }));
@@ -73,5 +76,11 @@ export async function lookAtRecovery(job: JobRef, incident: string): Promise<{ r
 
 export function announceStuck(job: JobRef, incident: string, because: string): void {
   const message = `${incident} makes no progress: ${because}; the job may stay suspended. Repair the worker, or: ${howToEnd(incident)}`;
-  void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryStuck, message, key: `${incident}/stuck` });
+  void announce({
+    about: { kind: 'job', job },
+    type: 'Warning',
+    reason: eventReasons.recoveryStuck,
+    message,
+    key: `${incident}/stuck`,
+  });
 }

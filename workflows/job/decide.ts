@@ -18,7 +18,9 @@ export async function decide(context: JobContext): Promise<void> {
   if (nextRequest(machine.state)?.label) await takeLabel(context);
   const { open } = machine.state;
   const asked: RequestedBy | undefined = open ? open.askedBy : nextRequest(machine.state);
-  const view = needsProgress(machine.state) ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
+  const view = needsProgress(machine.state)
+    ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job }))
+    : undefined;
   const facts = factsOf({ job, state: machine.state, view, asked, now: Date.now() });
   const decision = await decideIncident(facts);
   const before = machine.state;
@@ -66,7 +68,9 @@ function factsOf({ job, state, view, asked, now }: Known): IncidentFacts {
     ...(view?.progress ? { progress: view.progress } : {}),
     ...(overrides ? { overrides } : {}),
     ...(paused ? { paused } : {}),
-    ...(asked ? { askedBy: { by: asked.by, reason: asked.reason, ...(asked.byLabel ? { byLabel: asked.byLabel } : {}) } } : {}),
+    ...(asked
+      ? { askedBy: { by: asked.by, reason: asked.reason, ...(asked.byLabel ? { byLabel: asked.byLabel } : {}) } }
+      : {}),
     ...(attemptStartedAt === undefined ? {} : { attemptStartedAt }),
   };
 }

@@ -29,7 +29,17 @@ export function dismissalEvents(job: JobRef, dismissed: IncidentDecision['dismis
 }
 
 /** The same key again is the same Event. */
-export function refusalEvent(job: JobRef, { because, until, remedy: advice }: Extract<IncidentDecision, { kind: 'refuse' }>, key: string): Announcement {
+export function refusalEvent(
+  job: JobRef,
+  { because, until, remedy: advice }: Extract<IncidentDecision, { kind: 'refuse' }>,
+  key: string,
+): Announcement {
   const message = `${because}; until ${iso(until)}, or: ${advice}`;
-  return { about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${key}` };
+  return {
+    about: { kind: 'job', job },
+    type: 'Warning',
+    reason: eventReasons.recoveryRefused,
+    message,
+    key: `${job.uid}/${key}`,
+  };
 }

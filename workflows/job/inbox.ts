@@ -37,9 +37,11 @@ export function arrived<State extends JobData>(state: State, { faults, dropped }
   };
 }
 
-const unobservable = (faults: readonly Fault[]): number => faults.filter((fault) => fault.unobservable !== undefined).length;
+const unobservable = (faults: readonly Fault[]): number =>
+  faults.filter((fault) => fault.unobservable !== undefined).length;
 
-const idsIn = (inbox: readonly Fault[], ids: readonly string[]): readonly string[] => ids.filter((id) => inbox.some((fault) => fault.id === id));
+const idsIn = (inbox: readonly Fault[], ids: readonly string[]): readonly string[] =>
+  ids.filter((id) => inbox.some((fault) => fault.id === id));
 
 /** These faults need no recovery any more; they are not taken again. */
 export function dismissed<State extends JobData>(state: State, ids: readonly string[]): State {

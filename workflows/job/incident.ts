@@ -3,7 +3,13 @@
 import { blames } from '../../contract/faults/faults.ts';
 import { outcomes } from '../../contract/recovery/outcomes.ts';
 import type { RecoveryOutcome } from '../../contract/recovery/recovery.ts';
-import type { BudgetAttribution, BudgetEntry, OpenIncident, RecoveryRequest, RequestedBy } from '../../contract/job/training-job.ts';
+import type {
+  BudgetAttribution,
+  BudgetEntry,
+  OpenIncident,
+  RecoveryRequest,
+  RequestedBy,
+} from '../../contract/job/training-job.ts';
 import { iso } from '../attributes.ts';
 import { isObject } from '../faults.ts';
 import { dismissed } from './inbox.ts';
@@ -25,7 +31,8 @@ export const withoutLabels = <State extends JobData>(state: State): State => ({
   requests: state.requests.map(({ by, reason, byLabel }) => ({ by, reason, ...(byLabel ? { byLabel } : {}) })),
 });
 
-export const nextRequest = ({ open, requests }: JobData): RecoveryRequest | undefined => (open ? undefined : requests[0]);
+export const nextRequest = ({ open, requests }: JobData): RecoveryRequest | undefined =>
+  open ? undefined : requests[0];
 
 /** Refuses what the label asked for. Other requests stay, and so does what a person was promised. */
 export const requestRefused = <State extends JobData>(state: State): State => ({
@@ -38,18 +45,25 @@ export const incidentOf = (incident: string, since: number, askedBy: RequestedBy
   incident,
   since,
   started: false,
-  ...(askedBy ? { askedBy: { by: askedBy.by, reason: askedBy.reason, ...(askedBy.byLabel ? { byLabel: askedBy.byLabel } : {}) } } : {}),
+  ...(askedBy
+    ? { askedBy: { by: askedBy.by, reason: askedBy.reason, ...(askedBy.byLabel ? { byLabel: askedBy.byLabel } : {}) } }
+    : {}),
 });
 
 /** Its recovery runs: what was requested meanwhile is what it does, and it counts against the budget until its report says otherwise. */
-export const started = <State extends JobData>(state: State, open: OpenIncident, attribution?: BudgetAttribution): State & { readonly open: OpenIncident } => ({
+export const started = <State extends JobData>(
+  state: State,
+  open: OpenIncident,
+  attribution?: BudgetAttribution,
+): State & { readonly open: OpenIncident } => ({
   ...state,
   open: { ...open, started: true },
   labelLeft: state.labelLeft || state.requests.some(({ label }) => label),
   requests: [],
-  usage: [...state.usage.filter(({ incident }) => incident !== open.incident), { incident: open.incident, startedAt: open.since, ...attribution }].slice(
-    -most.usage,
-  ),
+  usage: [
+    ...state.usage.filter(({ incident }) => incident !== open.incident),
+    { incident: open.incident, startedAt: open.since, ...attribution },
+  ].slice(-most.usage),
 });
 
 /**
@@ -61,7 +75,11 @@ export function reported<State extends JobData>(state: State, report: unknown, a
   const after = {
     ...dismissed(state, report.faults),
     usage: state.usage.flatMap((one) =>
-      one.incident !== report.incident ? [one] : report.stopsStarted === 0 && !one.byLabel ? [] : [{ ...one, endedAt: at, ...attributionOf(report) }],
+      one.incident !== report.incident
+        ? [one]
+        : report.stopsStarted === 0 && !one.byLabel
+          ? []
+          : [{ ...one, endedAt: at, ...attributionOf(report) }],
     ),
     attemptStartedAt: report.attemptStartedAt ?? state.attemptStartedAt,
     revision: state.revision + 1,
@@ -77,7 +95,8 @@ export function reported<State extends JobData>(state: State, report: unknown, a
 }
 
 /** Whether it is the report of this incident. */
-export const isReportOf = (report: unknown, { incident }: OpenIncident): boolean => isReport(report) && report.incident === incident;
+export const isReportOf = (report: unknown, { incident }: OpenIncident): boolean =>
+  isReport(report) && report.incident === incident;
 
 /** What Temporal still knows, when the workflow of a job starts anew. */
 export interface FoundRecoveries {

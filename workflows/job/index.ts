@@ -30,10 +30,20 @@ import { type JobEvent, jobTransitions } from './transitions.ts';
 import { mayClose, wait } from './wait.ts';
 
 /** Looks after one training job from opt-in to its end: collects faults, opens one incident at a time, keeps the budget. */
-export async function trainingJob({ job, state: continued }: JobInput & { readonly state?: JobState }): Promise<JobOutcome> {
+export async function trainingJob({
+  job,
+  state: continued,
+}: JobInput & { readonly state?: JobState }): Promise<JobOutcome> {
   const now = Date.now();
-  const machine = new Machine<JobState, JobEvent>(jobTransitions, continued ? continuedState(continued, now) : firstState(now));
-  const context: JobContext = { job, machine, dispatch: (event) => void machine.dispatch({ ...event, at: Date.now() }) };
+  const machine = new Machine<JobState, JobEvent>(
+    jobTransitions,
+    continued ? continuedState(continued, now) : firstState(now),
+  );
+  const context: JobContext = {
+    job,
+    machine,
+    dispatch: (event) => void machine.dispatch({ ...event, at: Date.now() }),
+  };
   const write = attributeWriter();
   handleMessages(context);
 
@@ -78,14 +88,22 @@ export async function trainingJob({ job, state: continued }: JobInput & { readon
 
 function handleMessages({ job, machine, dispatch }: JobContext): void {
   setHandler(defineQuery<JobStatus>(statusQuery), () => statusOf(job, machine.state, Date.now()));
-  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => dispatch({ kind: 'faultsObserved', ...takeFaults(payload) }));
+  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) =>
+    dispatch({ kind: 'faultsObserved', ...takeFaults(payload) }),
+  );
   setHandler(defineSignal<[JobObserved]>(signals.jobObserved), () => dispatch({ kind: 'jobObserved' }));
-  setHandler(defineSignal<[RecoveryOutcome]>(signals.recoveryEnded), (report) => dispatch({ kind: 'recoveryEnded', report }));
+  setHandler(defineSignal<[RecoveryOutcome]>(signals.recoveryEnded), (report) =>
+    dispatch({ kind: 'recoveryEnded', report }),
+  );
   setHandler(
     defineSignal<[Recover?]>(signals.recover),
     (payload: unknown) => {
       const { by, reason, label } = isObject(payload) ? payload : {};
-      const request = { by: textOf(by) ?? 'signal', reason: textOf(reason) ?? 'asked by signal', ...(label === true ? { label: true as const } : {}) };
+      const request = {
+        by: textOf(by) ?? 'signal',
+        reason: textOf(reason) ?? 'asked by signal',
+        ...(label === true ? { label: true as const } : {}),
+      };
       dispatch({ kind: 'recoveryRequested', request });
     },
     { description: 'Asks for a recovery now: {"by": "...", "reason": "..."}' },

@@ -7,7 +7,9 @@ import type { JobOutcome } from '../../contract/job/training-job.ts';
 /** The settings that the job's workflow uses itself; the recovery reads the others anew. */
 export function overridesIn(view: JobView | null): Pick<JobOverrides, 'retries' | 'hang'> | undefined {
   const { retries, hang } = view?.overrides ?? {};
-  return retries === undefined && hang === undefined ? undefined : { ...(retries !== undefined && { retries }), ...(hang && { hang }) };
+  return retries === undefined && hang === undefined
+    ? undefined
+    : { ...(retries !== undefined && { retries }), ...(hang && { hang }) };
 }
 
 /** How it ended for kcover; undefined while it is to be looked after. */

@@ -12,5 +12,11 @@ export async function reportPause({ job, machine, dispatch }: JobContext): Promi
   if (open?.started) await signalPause(open.incident, paused);
   dispatch({ kind: 'pauseReported' });
   const message = `${change.what} by ${change.by}: ${change.reason}`;
-  void announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.jobPaused, message, key: `${job.uid}/${iso(Date.now())}/${message}` });
+  void announce({
+    about: { kind: 'job', job },
+    type: 'Normal',
+    reason: eventReasons.jobPaused,
+    message,
+    key: `${job.uid}/${iso(Date.now())}/${message}`,
+  });
 }

@@ -37,8 +37,15 @@ export async function read(context: JobContext): Promise<JobView | undefined> {
 
 /** The first run of a job: reads what Temporal still knows of it, and whether it could be recovered at all. */
 async function findRecoveries({ job, dispatch }: JobContext, view: JobView): Promise<void> {
-  const [found, optIn] = await Promise.all([attempt(perform('findRecoveries', 'recoveries in the last hour', { job })), decideOptIn(view)]);
-  dispatch({ kind: 'recoveriesFound', optedInAt: view.optedInAt, found: 'done' in found ? found.done : notFound({ job, view, why: found.failed }) });
+  const [found, optIn] = await Promise.all([
+    attempt(perform('findRecoveries', 'recoveries in the last hour', { job })),
+    decideOptIn(view),
+  ]);
+  dispatch({
+    kind: 'recoveriesFound',
+    optedInAt: view.optedInAt,
+    found: 'done' in found ? found.done : notFound({ job, view, why: found.failed }),
+  });
   if (optIn.kind !== 'warn') return;
   void announce({
     about: { kind: 'job', job },
@@ -50,11 +57,22 @@ async function findRecoveries({ job, dispatch }: JobContext, view: JobView): Pro
 }
 
 /** Earlier recoveries could not be listed: the budget begins anew, and the only open one known is the one that suspended the job. */
-function notFound({ job, view, why }: Pick<JobContext, 'job'> & { readonly view: JobView; readonly why: string }): FoundRecoveries {
+function notFound({
+  job,
+  view,
+  why,
+}: Pick<JobContext, 'job'> & { readonly view: JobView; readonly why: string }): FoundRecoveries {
   const message = `Temporal could not list the recent recoveries of this job (${why}): its budget begins anew`;
-  void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.budgetUnknown, message, key: `${job.uid}/${workflowInfo().runId}` });
+  void announce({
+    about: { kind: 'job', job },
+    type: 'Warning',
+    reason: eventReasons.budgetUnknown,
+    message,
+    key: `${job.uid}/${workflowInfo().runId}`,
+  });
   const open = incidentThatSuspended(view);
   return { usage: [], ...(open !== undefined && { open }) };
 }
 
-const incidentThatSuspended = (view: JobView | null): string | undefined => (view?.suspension?.by === 'kcover' ? view.suspension.incident : undefined);
+const incidentThatSuspended = (view: JobView | null): string | undefined =>
+  view?.suspension?.by === 'kcover' ? view.suspension.incident : undefined;

@@ -26,7 +26,10 @@ export async function forward(context: JobContext, lookAnew = false): Promise<vo
 }
 
 /** Whether the recovery still runs. Returns why it makes no progress, if so. */
-export async function lookAtOpen({ job, machine, dispatch }: JobContext, incident: string): Promise<string | undefined> {
+export async function lookAtOpen(
+  { job, machine, dispatch }: JobContext,
+  incident: string,
+): Promise<string | undefined> {
   const { report, stuck } = await lookAtRecovery(job, incident);
   if (report) {
     dispatch({ kind: 'recoveryEnded', report });

@@ -29,7 +29,12 @@ export type JobState = JobData &
     /** No recovery for these faults before a time, unless a person asks. */
     | { readonly phase: 'refused'; readonly because: string; readonly until: number; readonly isOutdated: boolean }
     /** A recovery was decided, and is being started. */
-    | { readonly phase: 'opening'; readonly open: OpenIncident; readonly limits: RecoveryLimits; readonly attribution?: BudgetAttribution | undefined }
+    | {
+        readonly phase: 'opening';
+        readonly open: OpenIncident;
+        readonly limits: RecoveryLimits;
+        readonly attribution?: BudgetAttribution | undefined;
+      }
     | { readonly phase: 'recovering'; readonly open: OpenIncident }
     /** The recovery runs, but makes no progress. */
     | { readonly phase: 'stuck'; readonly open: OpenIncident; readonly because: string }
@@ -92,7 +97,12 @@ export type PauseChange = OperatorRequest & { readonly what: 'paused' | 'resumed
 export const most = { inbox: 200, seen: 1000, requests: 10, usage: 200, perSignal: 100 } as const;
 
 /** What the first phase of a run shows. */
-const reading = (now: number): ShownStatus => ({ phase: 'starting', because: 'reading the job', waitingFor: 'the API server', since: iso(now) });
+const reading = (now: number): ShownStatus => ({
+  phase: 'starting',
+  because: 'reading the job',
+  waitingFor: 'the API server',
+  since: iso(now),
+});
 
 export const firstState = (now: number): JobState => ({
   phase: 'starting',
@@ -144,7 +154,8 @@ export const dataOf = (state: JobState): JobData =>
   Object.fromEntries(Object.entries(state).filter(([field]) => !Object.hasOwn(ofPhase, field))) as unknown as JobData;
 
 /** Whether something waits for a decision. */
-export const hasWork = ({ requests, inbox, waitsForPause }: JobData): boolean => requests.length > 0 || (inbox.length > 0 && !waitsForPause);
+export const hasWork = ({ requests, inbox, waitsForPause }: JobData): boolean =>
+  requests.length > 0 || (inbox.length > 0 && !waitsForPause);
 
 /** Whether nothing is left to do for a job that has ended. */
 export const isDone = ({ over, open, mustRead, revision, readRevision, labelLeft, labelRemovals }: JobData): boolean =>

@@ -6,7 +6,11 @@ import { type Attributes, type Details, iso } from '../attributes.ts';
 import { nodesOf } from '../faults.ts';
 import type { JobState, ShownStatus } from './state.ts';
 
-export function statusOf(job: JobRef, { status, usage, dropped, open, last, paused }: JobState, now: number): JobStatus {
+export function statusOf(
+  job: JobRef,
+  { status, usage, dropped, open, last, paused }: JobState,
+  now: number,
+): JobStatus {
   const lately = usage.filter((one) => one.startedAt > now - 3_600_000);
   return {
     job,
@@ -28,7 +32,11 @@ export function attributesOf(state: JobState): Attributes {
   const outcome = state.phase === 'ended' ? state.outcome.outcome : state.last?.outcome;
   // A fault of these nodes may explain why pods failed there: see `notifyJobs`.
   const nodes = state.status.phase === 'waiting' ? nodesOf(state.inbox).slice(0, mostNodes) : [];
-  return { KcoverPhase: state.status.phase, KcoverNode: nodes, ...(outcome === undefined ? {} : { KcoverOutcome: outcome }) };
+  return {
+    KcoverPhase: state.status.phase,
+    KcoverNode: nodes,
+    ...(outcome === undefined ? {} : { KcoverOutcome: outcome }),
+  };
 }
 
 export const detailsOf = (job: JobRef, { status, open, last }: JobState): Details => ({

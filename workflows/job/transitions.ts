@@ -2,10 +2,26 @@
 
 import type { Fault } from '../../contract/faults/faults.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
-import type { IncidentDecision, JobOutcome, OpenIncident, RecoveryRequest, RequestedBy } from '../../contract/job/training-job.ts';
+import type {
+  IncidentDecision,
+  JobOutcome,
+  OpenIncident,
+  RecoveryRequest,
+  RequestedBy,
+} from '../../contract/job/training-job.ts';
 import type { CommonTransitions, InPhase, Transition, Transitions } from '../state-machine.ts';
 import { arrived, dismissed, firstFaults, forwarded } from './inbox.ts';
-import { adopted, type FoundRecoveries, incidentOf, isReportOf, reported, requested, requestRefused, started, withoutLabels } from './incident.ts';
+import {
+  adopted,
+  type FoundRecoveries,
+  incidentOf,
+  isReportOf,
+  reported,
+  requested,
+  requestRefused,
+  started,
+  withoutLabels,
+} from './incident.ts';
 import { dataOf, hasWork, isDone, type JobData, type JobState } from './state.ts';
 import { shown } from './status.ts';
 
@@ -84,7 +100,10 @@ const always = {
   jobRead: { to: [], next: (state, { over, overrides }) => ({ ...state, over, overrides }) },
   labelRemovalBegan: { to: [], next: (state) => ({ ...withoutLabels(state), labelRemovals: state.labelRemovals + 1 }) },
   labelRemovalEnded: { to: [], next: (state) => ({ ...state, labelRemovals: Math.max(0, state.labelRemovals - 1) }) },
-  faultsForwarded: { to: [], next: (state, { incident, ids }) => (state.open?.incident === incident ? forwarded(state, ids) : state) },
+  faultsForwarded: {
+    to: [],
+    next: (state, { incident, ids }) => (state.open?.incident === incident ? forwarded(state, ids) : state),
+  },
   recoveryEnded: { to: [], next: (state, { report, at }) => reported(state, report, at) },
 } satisfies CommonTransitions<JobState, JobEvent>;
 
@@ -106,7 +125,8 @@ function thenSettled<Event extends JobEvent>(
 }
 
 /** What brings nothing new leaves a decision as it is. */
-const settleChanged = (before: JobState, after: JobState, at: number): JobState => (after.revision === before.revision ? after : settled(after, at));
+const settleChanged = (before: JobState, after: JobState, at: number): JobState =>
+  after.revision === before.revision ? after : settled(after, at);
 
 /** A read of the job is a reason to judge anew what waits: its overrides may have changed. */
 const jobRead = (...to: readonly JobState['phase'][]): Transition<JobState, JobState, EventOf<'jobRead'>> => ({
@@ -125,7 +145,8 @@ const atRest = {
   jobRead: jobRead('deciding'),
   closed: {
     to: ['ended'],
-    next: (state, { at }) => (state.over && isDone(state) ? shown({ ...dataOf(state), phase: 'ended', outcome: state.over }, at) : state),
+    next: (state, { at }) =>
+      state.over && isDone(state) ? shown({ ...dataOf(state), phase: 'ended', outcome: state.over }, at) : state,
   },
 } satisfies CommonTransitions<JobState, JobEvent>;
 
@@ -155,7 +176,11 @@ export const jobTransitions: Transitions<JobState, JobEvent> = {
     ...always,
     // The first run knows nothing yet: its validator refuses.
     recoverNowRequested: { to: [], next: (state, event) => (state.isFirstRun ? state : promisedTo(state, event)) },
-    recoveriesFound: { to: [], next: (state, { optedInAt, found, at }) => (state.isFirstRun ? { ...adopted(state, found, at), optedInAt } : state) },
+    recoveriesFound: {
+      to: [],
+      next: (state, { optedInAt, found, at }) =>
+        state.isFirstRun ? { ...adopted(state, found, at), optedInAt } : state,
+    },
     begun: {
       to: ['watching', 'paused', 'deciding', 'recovering', 'stuck'],
       next: (state, { stuck, at }) => seen(settled(state, at), { incident: state.open?.incident, stuck, at }),
@@ -175,13 +200,16 @@ export const jobTransitions: Transitions<JobState, JobEvent> = {
     ...always,
     recoveryStarted: {
       to: ['recovering'],
-      next: (state, { incident, at }) => (state.open.incident === incident ? settled(startedAsDecided(state), at) : state),
+      next: (state, { incident, at }) =>
+        state.open.incident === incident ? settled(startedAsDecided(state), at) : state,
     },
     // Its report may be seen before the answer that it was started.
     recoveryEnded: {
       to: ['deciding', 'paused', 'watching'],
       next: (state, { report, at }) =>
-        isReportOf(report, state.open) ? settled(reported(startedAsDecided(state), report, at), at) : reported(state, report, at),
+        isReportOf(report, state.open)
+          ? settled(reported(startedAsDecided(state), report, at), at)
+          : reported(state, report, at),
     },
   },
   recovering: underRecovery,
@@ -189,23 +217,35 @@ export const jobTransitions: Transitions<JobState, JobEvent> = {
   ended: {},
 };
 
-const startedAsDecided = (state: InPhase<JobState, 'opening'>): JobState => started(state, state.open, state.attribution);
+const startedAsDecided = (state: InPhase<JobState, 'opening'>): JobState =>
+  started(state, state.open, state.attribution);
 
 /** Whether the open recovery makes progress. */
 function seen(
   state: JobState,
-  { incident, stuck, at }: { readonly incident: string | undefined; readonly stuck?: string | undefined; readonly at: number },
+  {
+    incident,
+    stuck,
+    at,
+  }: { readonly incident: string | undefined; readonly stuck?: string | undefined; readonly at: number },
 ): JobState {
   const { open } = state;
   if (!open?.started || open.incident !== incident) return state;
-  return shown(stuck === undefined ? { ...dataOf(state), open, phase: 'recovering' } : { ...dataOf(state), open, phase: 'stuck', because: stuck }, at);
+  return shown(
+    stuck === undefined
+      ? { ...dataOf(state), open, phase: 'recovering' }
+      : { ...dataOf(state), open, phase: 'stuck', because: stuck },
+    at,
+  );
 }
 
 function decided(state: InPhase<JobState, 'deciding'>, event: EventOf<'decided'>): JobState {
   const { decision, overrides, about, at } = event;
   const ids = decision.dismissed.map(({ id }) => id);
   // The decision was made with what it found.
-  const taken = decision.found ? { ...arrived(state, { faults: decision.found, dropped: 0 }, at), revision: state.revision } : state;
+  const taken = decision.found
+    ? { ...arrived(state, { faults: decision.found, dropped: 0 }, at), revision: state.revision }
+    : state;
   const judged = { ...dismissed(taken, ids), overrides, judgedAt: decision.at };
   // A person's request has come meanwhile, and is judged by itself.
   if (state.open?.incident !== about) return judged;
@@ -223,7 +263,10 @@ function decided(state: InPhase<JobState, 'deciding'>, event: EventOf<'decided'>
     case 'refuse':
       return decision.request
         ? settled(requestRefused(judged), at)
-        : shown({ ...judged, phase: 'refused', because, until: decision.until, isOutdated, refusedUntil: decision.until }, at);
+        : shown(
+            { ...judged, phase: 'refused', because, until: decision.until, isOutdated, refusedUntil: decision.until },
+            at,
+          );
     case 'open':
       return opened(judged, event, decision);
   }
@@ -234,7 +277,8 @@ function opened(
   { incident, asked, at }: EventOf<'decided'>,
   { at: since, limits, attribution }: Extract<IncidentDecision, { kind: 'open' }>,
 ): JobState {
-  const open: OpenIncident | undefined = state.open ?? (incident === undefined ? undefined : incidentOf(incident, since, asked));
+  const open: OpenIncident | undefined =
+    state.open ?? (incident === undefined ? undefined : incidentOf(incident, since, asked));
   if (!open) return settled(state, at);
   // Marked as sent now: a fault that changes while the recovery is started is sent again.
   const data = forwarded(

@@ -16,8 +16,10 @@ export async function wait(context: JobContext, mayContinue: () => boolean): Pro
   const { machine, dispatch } = context;
   const { state } = machine;
   const { phase } = state;
-  const isDue = () => machine.state.phase !== phase || nextStep(machine.state) !== 'wait' || mayContinue() || mayClose(machine.state);
-  const until = (ms: number) => condition(isDue, Math.max(1, ms), { summary: short(`${state.status.phase}: ${state.status.waitingFor}`) });
+  const isDue = () =>
+    machine.state.phase !== phase || nextStep(machine.state) !== 'wait' || mayContinue() || mayClose(machine.state);
+  const until = (ms: number) =>
+    condition(isDue, Math.max(1, ms), { summary: short(`${state.status.phase}: ${state.status.waitingFor}`) });
   switch (phase) {
     case 'waiting':
     case 'refused':

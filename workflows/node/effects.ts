@@ -11,7 +11,10 @@ import { deadlineOf, hasArrivals, incidentOnNode, type NodeState, pendingWork } 
 import { goesOn } from './release.ts';
 
 export type NodeMachine = Machine<NodeState, NodeEvent>;
-type Effect<Phase extends NodeState['phase']> = (state: InPhase<NodeState, Phase>, machine: NodeMachine) => Promise<NodeEvent | undefined>;
+type Effect<Phase extends NodeState['phase']> = (
+  state: InPhase<NodeState, Phase>,
+  machine: NodeMachine,
+) => Promise<NodeEvent | undefined>;
 
 const effects: { readonly [Phase in Exclude<NodeState['phase'], 'ended'>]: Effect<Phase> } = {
   observing: observe,
@@ -25,19 +28,25 @@ const effects: { readonly [Phase in Exclude<NodeState['phase'], 'ended'>]: Effec
   closing: close,
 };
 
-export const runEffect = (state: Exclude<NodeState, { phase: 'ended' }>, machine: NodeMachine): Promise<NodeEvent | undefined> =>
-  (effects[state.phase] as Effect<typeof state.phase>)(state, machine);
+export const runEffect = (
+  state: Exclude<NodeState, { phase: 'ended' }>,
+  machine: NodeMachine,
+): Promise<NodeEvent | undefined> => (effects[state.phase] as Effect<typeof state.phase>)(state, machine);
 
 export async function send(node: string, message: Message): Promise<void> {
   switch (message.to) {
     case 'jobs':
-      return void (await tolerate(perform('notifyJobs', `notify the jobs on ${node}: ${message.state}`, { node, faults: message.faults })));
+      return void (await tolerate(
+        perform('notifyJobs', `notify the jobs on ${node}: ${message.state}`, { node, faults: message.faults }),
+      ));
     case 'cluster':
       return signalCluster(signals.returned, { nodeUids: [message.returned] });
     case 'people':
       return void announce(message.event);
     case 'records':
-      await tolerate(perform('recordIncident', `keep the record: ${message.record.ended?.outcome ?? 'quarantined'}`, message.record));
+      await tolerate(
+        perform('recordIncident', `keep the record: ${message.record.ended?.outcome ?? 'quarantined'}`, message.record),
+      );
   }
 }
 
@@ -55,8 +64,17 @@ async function observe({ node, view: was }: NodeState): Promise<NodeEvent> {
   return { kind: 'observed', view, at: Date.now() };
 }
 
-async function decide({ view, judged, batch: { faults, request } }: InPhase<NodeState, 'deciding'>): Promise<NodeEvent> {
-  const decision = await decideNode({ ...(view && { node: view }), faults, ...(judged && { judged }), ...(request && { askedBy: request }) });
+async function decide({
+  view,
+  judged,
+  batch: { faults, request },
+}: InPhase<NodeState, 'deciding'>): Promise<NodeEvent> {
+  const decision = await decideNode({
+    ...(view && { node: view }),
+    faults,
+    ...(judged && { judged }),
+    ...(request && { askedBy: request }),
+  });
   return { kind: 'decided', decision, at: Date.now() };
 }
 
@@ -65,9 +83,11 @@ async function rest(state: NodeState, machine: NodeMachine): Promise<NodeEvent |
   if (pendingWork(state) === undefined) {
     const isDue = () => pendingWork(machine.state) !== undefined || workflowInfo().continueAsNewSuggested;
     const deadline = deadlineOf(state);
-    const summary = state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet';
+    const summary =
+      state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet';
     if (deadline === undefined) await condition(isDue);
-    else if (!(await condition(isDue, Math.max(1, deadline - Date.now()), { summary }))) return { kind: 'deadlinePassed', deadline, at: Date.now() };
+    else if (!(await condition(isDue, Math.max(1, deadline - Date.now()), { summary })))
+      return { kind: 'deadlinePassed', deadline, at: Date.now() };
   }
   const kind = pendingWork(machine.state);
   return kind && { kind, at: Date.now() };
@@ -85,9 +105,12 @@ async function reserve({ node, view, held, faults }: InPhase<NodeState, 'reservi
   if (!answer.granted) {
     await signalCluster(signals.waiting, { workflowId: workflowInfo().workflowId });
     // Registered before asking once more, so that a change in between is not missed.
-    if (held.reported === undefined) answer = await perform('reserveQuarantine', `may ${node} be quarantined now?`, request);
+    if (held.reported === undefined)
+      answer = await perform('reserveQuarantine', `may ${node} be quarantined now?`, request);
   }
-  return answer.granted ? { kind: 'reserved', incident: answer.incident } : { kind: 'refused', because: answer.because };
+  return answer.granted
+    ? { kind: 'reserved', incident: answer.incident }
+    : { kind: 'refused', because: answer.because };
 }
 
 async function quarantine({ node, view, held }: InPhase<NodeState, 'quarantining'>): Promise<NodeEvent> {
@@ -116,7 +139,12 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
   if ('failed' in answer) return { kind: 'releaseFailed', because: answer.failed, at };
   const { kind, remainingTaint } = answer.done;
   if (kind === 'gone') return { kind: 'releaseFoundNoNode' };
-  return { kind: 'released', removed: kind === 'released', ...(remainingTaint !== undefined && { remainingTaint }), at };
+  return {
+    kind: 'released',
+    removed: kind === 'released',
+    ...(remainingTaint !== undefined && { remainingTaint }),
+    at,
+  };
 }
 
 /** Waits for pending Events, unless there is work. */
@@ -126,5 +154,9 @@ async function close({ node, outcome }: InPhase<NodeState, 'closing'>, machine: 
   if (goesOn(state, outcome)) return { kind: 'decisionBegun', at: Date.now() };
   if (state.view || !hasArrivals(state)) return { kind: 'eventsWritten' };
   const arrivals = state.inbox.length;
-  return { kind: 'successorObserved', view: await perform('observeNode', `which machine is ${node} now?`, { node }), arrivals };
+  return {
+    kind: 'successorObserved',
+    view: await perform('observeNode', `which machine is ${node} now?`, { node }),
+    arrivals,
+  };
 }

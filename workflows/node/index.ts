@@ -1,5 +1,13 @@
 import { continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
-import { type FaultsObserved, faultsQuery, type NodeObserved, type OperatorRequest, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
+import {
+  type FaultsObserved,
+  faultsQuery,
+  type NodeObserved,
+  type OperatorRequest,
+  signals,
+  statusQuery,
+  updates,
+} from '../../contract/wire/messages.ts';
 import type { NodeFaults, NodeInput, NodeOutcome, NodeStatus } from '../../contract/node/nodes.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { takeFaults } from '../faults.ts';
@@ -12,7 +20,10 @@ import { attributesOf, detailsOf, faultsOf, statusOf } from './status.ts';
 import { nodeTransitions } from './transitions.ts';
 
 /** Looks after one node from its first fault until it is released, gone, or quiet again. */
-export async function nodeQuarantine({ node, state: continued }: NodeInput & { readonly state?: NodeState }): Promise<NodeOutcome> {
+export async function nodeQuarantine({
+  node,
+  state: continued,
+}: NodeInput & { readonly state?: NodeState }): Promise<NodeOutcome> {
   const machine: NodeMachine = new Machine(nodeTransitions, continued ?? firstState(node, Date.now()));
   // First of all: does the node still exist, and is it still the same machine?
   if (continued) machine.dispatch({ kind: 'runContinued' });

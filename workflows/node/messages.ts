@@ -28,7 +28,11 @@ export const toJobs = (faults: readonly Fault[], state: QuarantineStatus['state'
   faults.length === 0 ? [] : [{ to: 'jobs', state, faults: withNodeState(faults, state, why) }];
 
 /** Faults as jobs receive them. */
-export function withNodeState(faults: readonly Fault[], state: QuarantineStatus['state'], why: string): readonly Fault[] {
+export function withNodeState(
+  faults: readonly Fault[],
+  state: QuarantineStatus['state'],
+  why: string,
+): readonly Fault[] {
   const quarantine = { state, because: why.slice(0, most.because) };
   return faults.slice(-most.faultsPerSignal).map((fault) => ({ ...fault, quarantine }));
 }
@@ -41,7 +45,20 @@ export function toPeople(
   reason: keyof typeof eventReasons,
   { message, key = node }: { readonly message: string; readonly key?: string | undefined },
 ): Message[] {
-  return view ? [{ to: 'people', event: { about: { kind: 'node', name: node, uid: view.uid }, type, reason: eventReasons[reason], message, key } }] : [];
+  return view
+    ? [
+        {
+          to: 'people',
+          event: {
+            about: { kind: 'node', name: node, uid: view.uid },
+            type,
+            reason: eventReasons[reason],
+            message,
+            key,
+          },
+        },
+      ]
+    : [];
 }
 
 /** The record of a quarantine, when it begins and again when it ends. */
@@ -53,7 +70,19 @@ export function toRecords(
 ): Message {
   return {
     to: 'records',
-    record: { schema: 1, incident, node, uid, systemUuid, because, by, taint, quarantinedAt: isoTime(since), faults, ...(ended && { ended }) },
+    record: {
+      schema: 1,
+      incident,
+      node,
+      uid,
+      systemUuid,
+      because,
+      by,
+      taint,
+      quarantinedAt: isoTime(since),
+      faults,
+      ...(ended && { ended }),
+    },
   };
 }
 

@@ -6,7 +6,16 @@ import type { InPhase } from '../state-machine.ts';
 import type { NodeEventOf } from './events.ts';
 import { isoTime, returned, toRecords } from './messages.ts';
 import { quarantined } from './quarantine.ts';
-import { atRest, ended, type HeldQuarantine, isOut, type NodeData, type NodeState, reserving, withMessages } from './state.ts';
+import {
+  atRest,
+  ended,
+  type HeldQuarantine,
+  isOut,
+  type NodeData,
+  type NodeState,
+  reserving,
+  withMessages,
+} from './state.ts';
 
 /** The machine that was looked after. */
 type MachineId = Pick<NodeView, 'uid' | 'systemUuid'>;
@@ -30,16 +39,30 @@ function firstLook(data: NodeData, { taint }: NodeView, at: number): NodeData {
   if (!taint?.ours) return { ...data, release: undefined };
   const { incident = quarantineId(data.node, data.quietSince), value } = taint;
   const because = `found quarantined: ${value}`;
-  return { ...data, held: { because, since: data.quietSince, incident, reason: value || 'adopted', by: 'an earlier run', askAt: at } };
+  return {
+    ...data,
+    held: { because, since: data.quietSince, incident, reason: value || 'adopted', by: 'an earlier run', askAt: at },
+  };
 }
 
 /** The same machine is quarantined again, as it returned without its taint; the quarantine of another machine waits for its return. */
 function replaced(data: NodeData, was: MachineId, now: NodeView, at: number): NodeState {
-  if (now.systemUuid === '' || now.systemUuid !== was.systemUuid) return gone(data, was, 'its name was taken by another node object', at);
+  if (now.systemUuid === '' || now.systemUuid !== was.systemUuid)
+    return gone(data, was, 'its name was taken by another node object', at);
   const { quarantine, held, ...rest } = withMessages(data, returned(was.uid));
   if (quarantine) {
     const { because, reason, by } = quarantine;
-    return reserving(rest, { because: `the same machine returned: ${because}`, since: at, incident: quarantineId(data.node, at), reason, by }, at);
+    return reserving(
+      rest,
+      {
+        because: `the same machine returned: ${because}`,
+        since: at,
+        incident: quarantineId(data.node, at),
+        reason,
+        by,
+      },
+      at,
+    );
   }
   return held ? reserving(rest, { ...held, reserved: false }, at) : atRest(rest);
 }

@@ -19,7 +19,10 @@ import {
   withoutHeld,
 } from './state.ts';
 
-export function decided({ batch: { request }, ...before }: InPhase<NodeState, 'deciding'>, { decision, at }: NodeEventOf<'decided'>): NodeState {
+export function decided(
+  { batch: { request }, ...before }: InPhase<NodeState, 'deciding'>,
+  { decision, at }: NodeEventOf<'decided'>,
+): NodeState {
   const data = remember(before, decision);
   const { kind, because } = decision;
   const isPersons = request !== undefined;
@@ -29,7 +32,9 @@ export function decided({ batch: { request }, ...before }: InPhase<NodeState, 'd
   }
   const why = kind === 'observe' && !isOut(data) ? `mode is observe; would quarantine: ${because}` : because;
   const explained = { ...data, because: isOut(data) || isPersons ? data.because : why };
-  return atRest(withMessages(explained, ...jobsOf(data, decision), ...(isPersons ? [] : eventsOf(data, decision, why))));
+  return atRest(
+    withMessages(explained, ...jobsOf(data, decision), ...(isPersons ? [] : eventsOf(data, decision, why))),
+  );
 }
 
 function jobsOf({ quarantine }: NodeData, { kind, faults, because }: NodeDecision): Message[] {
@@ -45,7 +50,10 @@ function eventsOf(data: NodeData, { kind, faults, remedy }: NodeDecision, why: s
   return toPeople(data, kind === 'record' ? 'Normal' : 'Warning', 'faultObserved', { message, key: first.id });
 }
 
-export function noLongerWanted({ afterwards, ...data }: InPhase<NodeState, 'reserving'>, { decision }: NodeEventOf<'noLongerWanted'>): NodeState {
+export function noLongerWanted(
+  { afterwards, ...data }: InPhase<NodeState, 'reserving'>,
+  { decision }: NodeEventOf<'noLongerWanted'>,
+): NodeState {
   const { held, view, faults } = data;
   const because = `no longer to be quarantined: ${decision.because}`;
   const others = faults.filter((fault) => !isOutage(fault));
@@ -61,14 +69,20 @@ export function noLongerWanted({ afterwards, ...data }: InPhase<NodeState, 'rese
 }
 
 /** Jobs and people are notified once of each refusal; the jobs hold. */
-export function refused({ afterwards, ...data }: InPhase<NodeState, 'reserving' | 'quarantining'>, refusal: string): NodeData {
+export function refused(
+  { afterwards, ...data }: InPhase<NodeState, 'reserving' | 'quarantining'>,
+  refusal: string,
+): NodeData {
   const { node, held, faults } = data;
   const because = `held: ${refusal}; ${held.because}`;
   const message = `${because}; kcover node quarantine ${node} --reason "..." to quarantine it anyway`;
   const reports =
     held.reported === refusal
       ? []
-      : [...toJobs(faults, 'held', refusal), ...toPeople(data, 'Warning', 'quarantineHeld', { message, key: `${held.incident}/${refusal}` })];
+      : [
+          ...toJobs(faults, 'held', refusal),
+          ...toPeople(data, 'Warning', 'quarantineHeld', { message, key: `${held.incident}/${refusal}` }),
+        ];
   return withMessages({ ...data, because, held: { ...held, reported: refusal } }, ...reports, ...afterwards);
 }
 

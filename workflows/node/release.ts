@@ -4,22 +4,42 @@ import type { NodeOutcome } from '../../contract/node/nodes.ts';
 import type { InPhase } from '../state-machine.ts';
 import type { NodeEventOf } from './events.ts';
 import { isoTime, returned, toJobs, toPeople, toRecords } from './messages.ts';
-import { atRest, ended, forgotten, hasArrivals, incidentOnNode, isOutage, type NodeData, type NodeState, withMessages } from './state.ts';
+import {
+  atRest,
+  ended,
+  forgotten,
+  hasArrivals,
+  incidentOnNode,
+  isOutage,
+  type NodeData,
+  type NodeState,
+  withMessages,
+} from './state.ts';
 
 type Releasing = InPhase<NodeState, 'releasing'>;
 type Closing = InPhase<NodeState, 'closing'>;
 
 /** A taint that stays although it is not ours keeps pods off the node, so people are notified. */
-export function released({ request, ...data }: Releasing, { removed, remainingTaint, at }: NodeEventOf<'released'>): NodeState {
+export function released(
+  { request, ...data }: Releasing,
+  { removed, remainingTaint, at }: NodeEventOf<'released'>,
+): NodeState {
   const { node, view, quarantine, faults } = data;
   const requested = `${request.by}: ${request.reason}`;
   const outcome = remainingTaint === undefined ? 'released' : 'not-ours';
   const because = remainingTaint === undefined ? requested : `${requested}; ${remainingTaint}`;
   const after = withMessages(
     { ...data, because },
-    ...(removed ? toPeople(data, 'Normal', 'released', { message: `released by ${requested}`, key: incidentOnNode(data) }) : []),
+    ...(removed
+      ? toPeople(data, 'Normal', 'released', { message: `released by ${requested}`, key: incidentOnNode(data) })
+      : []),
     ...(view ? [returned(view.uid)] : []),
-    ...(outcome === 'not-ours' ? toPeople(data, 'Warning', 'releaseFailed', { message: because, key: `${quarantine?.incident ?? node}/${outcome}` }) : []),
+    ...(outcome === 'not-ours'
+      ? toPeople(data, 'Warning', 'releaseFailed', {
+          message: because,
+          key: `${quarantine?.incident ?? node}/${outcome}`,
+        })
+      : []),
     ...toJobs(
       faults.filter((fault) => !isOutage(fault)),
       'released',
@@ -31,7 +51,10 @@ export function released({ request, ...data }: Releasing, { removed, remainingTa
 }
 
 /** The taint may still be there, so the quarantine stands and the release is tried again. */
-export function releaseFailed({ request, ...data }: Releasing, { because: why, at }: NodeEventOf<'releaseFailed'>): NodeState {
+export function releaseFailed(
+  { request, ...data }: Releasing,
+  { because: why, at }: NodeEventOf<'releaseFailed'>,
+): NodeState {
   const releaseAt = at + data.askAgainMs;
   const because = `still quarantined: it could not be released for ${request.by} (${request.reason}): ${why}`;
   const message = `${because}; the next try is at ${isoTime(releaseAt)}`;
@@ -48,7 +71,8 @@ export function reported(state: Closing): NodeState {
 }
 
 /** Whether work that arrived meanwhile is done in the same run, before every Event was written. */
-export const goesOn = (data: NodeData, { outcome }: NodeOutcome): boolean => outcome !== 'gone' && data.outbox.length === 0 && hasArrivals(data);
+export const goesOn = (data: NodeData, { outcome }: NodeOutcome): boolean =>
+  outcome !== 'gone' && data.outbox.length === 0 && hasArrivals(data);
 
 export function eventsWritten(state: Closing): NodeState {
   if (state.outbox.length > 0) return state;

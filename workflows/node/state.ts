@@ -111,12 +111,16 @@ export const isOut = ({ quarantine, held }: NodeData): boolean => quarantine !==
 
 export const hasArrivals = ({ inbox, requested }: NodeData): boolean => inbox.length > 0 || requested !== undefined;
 
-export const mayRelease = (data: NodeData): boolean => data.release !== undefined && data.releaseAt === undefined && isOut(data);
+export const mayRelease = (data: NodeData): boolean =>
+  data.release !== undefined && data.releaseAt === undefined && isOut(data);
 
-export const isAtRest = ({ phase }: NodeState): boolean => phase === 'watching' || phase === 'awaiting-reservation' || phase === 'quarantined';
+export const isAtRest = ({ phase }: NodeState): boolean =>
+  phase === 'watching' || phase === 'awaiting-reservation' || phase === 'quarantined';
 
 /** The event that begins what is to be done at once; undefined while there is nothing but to wait. */
-export function pendingWork(data: NodeData): 'releaseBegun' | 'lookBegun' | 'reservationBegun' | 'decisionBegun' | undefined {
+export function pendingWork(
+  data: NodeData,
+): 'releaseBegun' | 'lookBegun' | 'reservationBegun' | 'decisionBegun' | undefined {
   if (mayRelease(data)) return 'releaseBegun';
   if (data.stale) return 'lookBegun';
   if (data.held && data.recheck) return 'reservationBegun';
@@ -150,7 +154,8 @@ export function remember<Data extends NodeData>(data: Data, { faults, quietMs, a
   const known = [...data.faults];
   mergeFaults(known, faults);
   let { judged } = data;
-  for (const { kernel } of faults) if (kernel && (judged?.bootId !== kernel.bootId || kernel.sequence > judged.sequence)) judged = kernel;
+  for (const { kernel } of faults)
+    if (kernel && (judged?.bootId !== kernel.bootId || kernel.sequence > judged.sequence)) judged = kernel;
   return { ...data, faults: known.slice(-most.faults), judged, quietMs, askAgainMs, quietSince: at };
 }
 
@@ -162,15 +167,30 @@ export function atRest(data: NodeData): NodeState {
 }
 
 /** Requests the reservation now. */
-export function reserving(before: NodeData, wanted: Omit<HeldQuarantine, 'askAt'>, at: number, afterwards: readonly Message[] = []): NodeState {
+export function reserving(
+  before: NodeData,
+  wanted: Omit<HeldQuarantine, 'askAt'>,
+  at: number,
+  afterwards: readonly Message[] = [],
+): NodeState {
   const held = { ...wanted, askAt: at + before.askAgainMs };
   const data = { ...before, held, recheck: false };
-  return data.view ? { ...data, phase: 'reserving', view: data.view, held, afterwards } : atRest(withMessages(data, ...afterwards));
+  return data.view
+    ? { ...data, phase: 'reserving', view: data.view, held, afterwards }
+    : atRest(withMessages(data, ...afterwards));
 }
 
-export const ended = (data: NodeData, outcome: NodeOutcome): NodeState => ({ ...data, phase: 'ended', because: outcome.because, outcome });
+export const ended = (data: NodeData, outcome: NodeOutcome): NodeState => ({
+  ...data,
+  phase: 'ended',
+  because: outcome.because,
+  outcome,
+});
 
-export const withMessages = <Data extends NodeData>(data: Data, ...messages: readonly Message[]): Data => ({ ...data, outbox: [...data.outbox, ...messages] });
+export const withMessages = <Data extends NodeData>(data: Data, ...messages: readonly Message[]): Data => ({
+  ...data,
+  outbox: [...data.outbox, ...messages],
+});
 
 /** Holds a decided quarantine until it is granted; an earlier decision stays, unless a person takes it over. */
 export function heldFor(
@@ -182,7 +202,11 @@ export function heldFor(
   const { preflight: scope, ...before }: Partial<HeldQuarantine> = held ?? {};
   const fresh = { because, since: at, incident: before.incident ?? incident, reason, by: request?.by ?? 'kcover' };
   const isTests = request === undefined && preflight !== undefined && (held === undefined || scope !== undefined);
-  return { ...fresh, ...(request ? { reserved: before.reserved === true } : before), ...(isTests && { preflight: scope ?? preflight }) };
+  return {
+    ...fresh,
+    ...(request ? { reserved: before.reserved === true } : before),
+    ...(isTests && { preflight: scope ?? preflight }),
+  };
 }
 
 /** Drops a held quarantine that is no longer wanted, with its release, which must not apply to the next quarantine. */
@@ -195,7 +219,11 @@ export const withoutHeld = <Data extends NodeData>(data: Data): Data => ({
 });
 
 /** Forgets the quarantine, but not what arrived meanwhile. */
-export const forgotten = <Data extends NodeData>(data: Data): Data => ({ ...withoutHeld(data), quarantine: undefined, faults: [] });
+export const forgotten = <Data extends NodeData>(data: Data): Data => ({
+  ...withoutHeld(data),
+  quarantine: undefined,
+  faults: [],
+});
 
 /** The incident of the taint that the node has, or may have: a failed write may have succeeded, and an earlier run may have left its own. */
 export function incidentOnNode({ view, quarantine, held }: NodeData): string | undefined {

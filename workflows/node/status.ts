@@ -8,7 +8,8 @@ import { deadlineOf, isAtRest, isOut, type NodeState, pendingWork } from './stat
 /** The phase that people see: a quarantine stays one while its node is read or new faults are judged. */
 function shownPhase(state: NodeState): NodeStatus['phase'] {
   const { phase, quarantine, held, inbox, outbox, view } = state;
-  if (phase === 'releasing' || (phase === 'closing' && outbox.length > 0 && state.outcome.outcome !== 'gone')) return 'releasing';
+  if (phase === 'releasing' || (phase === 'closing' && outbox.length > 0 && state.outcome.outcome !== 'gone'))
+    return 'releasing';
   if (quarantine) return 'quarantined';
   if (held?.reported !== undefined) return 'held';
   const isFirstLook = phase === 'observing' && view === undefined;
@@ -46,17 +47,22 @@ export function statusOf(state: NodeState): NodeStatus {
 /** For a job that asks: a node that is not to be quarantined explains no failure of a pod. */
 export function faultsOf(state: NodeState): NodeFaults {
   const phase = shownPhase(state);
-  return { faults: phase === 'quarantined' || phase === 'held' ? withNodeState(state.faults, phase, state.because) : [] };
+  return {
+    faults: phase === 'quarantined' || phase === 'held' ? withNodeState(state.faults, phase, state.because) : [],
+  };
 }
 
-const isWaiting = (state: NodeState): boolean => isAtRest(state) && state.outbox.length === 0 && pendingWork(state) === undefined;
+const isWaiting = (state: NodeState): boolean =>
+  isAtRest(state) && state.outbox.length === 0 && pendingWork(state) === undefined;
 
 /** Undefined where they stay as they are, on the way from one wait to the next: every upsert is an event. */
 export function attributesOf(state: NodeState): Attributes | undefined {
   if (state.phase === 'ended') return { KcoverOutcome: state.outcome.outcome, KcoverPhase: 'ended' };
   const phase = shownPhase(state);
   const isSettled = phase === 'quarantined' || phase === 'releasing' || isWaiting(state);
-  return isSettled ? { KcoverNode: [state.node], KcoverPhase: phase, ...(state.faults[0] && { KcoverFault: state.faults[0].code }) } : undefined;
+  return isSettled
+    ? { KcoverNode: [state.node], KcoverPhase: phase, ...(state.faults[0] && { KcoverFault: state.faults[0].code }) }
+    : undefined;
 }
 
 export function detailsOf(state: NodeState): Details {

@@ -5,7 +5,17 @@ import type { NodeEvent } from './events.ts';
 import { observed } from './observed.ts';
 import { decided, noLongerWanted, quarantined, refused } from './quarantine.ts';
 import { eventsWritten, goesOn, released, releaseFailed, reported, successorObserved } from './release.ts';
-import { atRest, deadlineOf, mayRelease, type NodeData, type NodeState, pendingWork, reserving, withArrivals, withMessages } from './state.ts';
+import {
+  atRest,
+  deadlineOf,
+  mayRelease,
+  type NodeData,
+  type NodeState,
+  pendingWork,
+  reserving,
+  withArrivals,
+  withMessages,
+} from './state.ts';
 
 /** In every phase. What arrives waits until the node is at rest. */
 const always = {
@@ -23,22 +33,29 @@ const toObserve = { to: ['observing'], next: observing } satisfies Transition<No
 const toRelease = { to: ['releasing'], next: releasing } satisfies Transition<NodeState, NodeState, unknown>;
 
 /** Whatever the node waits for. */
-const resting = { ...always, runContinued: toObserve, lookBegun: toObserve, decisionBegun: { to: ['deciding'], next: deciding } } satisfies CommonTransitions<
-  NodeState,
-  NodeEvent
->;
+const resting = {
+  ...always,
+  runContinued: toObserve,
+  lookBegun: toObserve,
+  decisionBegun: { to: ['deciding'], next: deciding },
+} satisfies CommonTransitions<NodeState, NodeEvent>;
 
 export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
   observing: {
     ...always,
-    observed: { to: ['watching', 'awaiting-reservation', 'quarantined', 'reserving', 'releasing', 'closing', 'ended'], next: observed },
+    observed: {
+      to: ['watching', 'awaiting-reservation', 'quarantined', 'reserving', 'releasing', 'closing', 'ended'],
+      next: observed,
+    },
   },
   watching: {
     ...resting,
     deadlinePassed: {
       to: ['closing'],
       next: (state, { deadline }) =>
-        isDue(state, deadline) ? { ...state, phase: 'closing', outcome: { node: state.node, outcome: 'quiet', because: 'no further fault' } } : state,
+        isDue(state, deadline)
+          ? { ...state, phase: 'closing', outcome: { node: state.node, outcome: 'quiet', because: 'no further fault' } }
+          : state,
     },
   },
   deciding: {
@@ -49,7 +66,11 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
     ...always,
     reserved: {
       to: ['quarantining'],
-      next: (state, { incident }) => ({ ...state, phase: 'quarantining', held: { ...state.held, incident, reserved: true } }),
+      next: (state, { incident }) => ({
+        ...state,
+        phase: 'quarantining',
+        held: { ...state.held, incident, reserved: true },
+      }),
     },
     refused: { to: ['awaiting-reservation'], next: (state, { because }) => atRest(refused(state, because)) },
     noLongerWanted: { to: ['watching'], next: noLongerWanted },
@@ -58,7 +79,8 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
     ...always,
     quarantineWritten: {
       to: ['quarantined'],
-      next: ({ afterwards, ...data }, { taint, at }) => atRest(withMessages(quarantined(data, data.held, taint, at), ...afterwards)),
+      next: ({ afterwards, ...data }, { taint, at }) =>
+        atRest(withMessages(quarantined(data, data.held, taint, at), ...afterwards)),
     },
     // The node was replaced, the write was rejected for good, or it took too long: the next look reads what is on the node.
     quarantineNotWritten: {
@@ -74,7 +96,9 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
       to: ['reserving', 'releasing'],
       next: (state, { deadline, at }) => {
         if (!isDue(state, deadline)) return state;
-        return state.releaseAt === undefined ? reserving(state, state.held, at) : releasing({ ...state, releaseAt: undefined });
+        return state.releaseAt === undefined
+          ? reserving(state, state.held, at)
+          : releasing({ ...state, releaseAt: undefined });
       },
     },
   },
@@ -101,7 +125,10 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
   closing: {
     ...always,
     sent: { to: [], next: reported },
-    decisionBegun: { to: ['deciding'], next: ({ outcome, ...data }) => (goesOn(data, outcome) ? deciding(data) : { ...data, outcome }) },
+    decisionBegun: {
+      to: ['deciding'],
+      next: ({ outcome, ...data }) => (goesOn(data, outcome) ? deciding(data) : { ...data, outcome }),
+    },
     eventsWritten: { to: ['watching', 'ended'], next: eventsWritten },
     successorObserved: { to: ['watching', 'ended'], next: successorObserved },
   },
@@ -109,7 +136,8 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
 };
 
 /** What arrived in the same moment comes first: another try of a release may take its time. */
-const isDue = (state: NodeState, deadline: number): boolean => deadline === deadlineOf(state) && pendingWork(state) === undefined;
+const isDue = (state: NodeState, deadline: number): boolean =>
+  deadline === deadlineOf(state) && pendingWork(state) === undefined;
 
 function observing(data: NodeData): NodeState {
   return { ...data, phase: 'observing', stale: false };
@@ -121,5 +149,7 @@ function deciding({ inbox, requested, ...data }: NodeData): NodeState {
 
 function releasing(data: NodeData): NodeState {
   const { release } = data;
-  return release && mayRelease(data) ? { ...data, phase: 'releasing', request: release, because: `${release.by}: ${release.reason}` } : atRest(data);
+  return release && mayRelease(data)
+    ? { ...data, phase: 'releasing', request: release, because: `${release.by}: ${release.reason}` }
+    : atRest(data);
 }

@@ -11,7 +11,11 @@ import type { Answer } from './transitions.ts';
 type In<Phase extends PreflightState['phase']> = InPhase<PreflightState, Phase>;
 
 /** Runs the effect of the phase. `current`: the state, which changes while the effect waits. */
-export function runEffect(workload: Workload, state: Exclude<PreflightState, { phase: 'ended' }>, current: () => PreflightState): Promise<Answer> {
+export function runEffect(
+  workload: Workload,
+  state: Exclude<PreflightState, { phase: 'ended' }>,
+  current: () => PreflightState,
+): Promise<Answer> {
   switch (state.phase) {
     case 'waiting':
     case 'collecting':
@@ -38,7 +42,10 @@ async function awaitChanges(current: () => PreflightState): Promise<Answer> {
 }
 
 async function observe(workload: Workload): Promise<Answer> {
-  return { kind: 'workloadObserved', seen: await tolerate(perform('observeWorkload', `is ${workload.name} still there?`, { workload })) };
+  return {
+    kind: 'workloadObserved',
+    seen: await tolerate(perform('observeWorkload', `is ${workload.name} still there?`, { workload })),
+  };
 }
 
 async function decideDeadlines({ open: { size } }: In<'opening'>): Promise<Answer> {
@@ -46,9 +53,19 @@ async function decideDeadlines({ open: { size } }: In<'opening'>): Promise<Answe
   return { kind: 'deadlinesDecided', inactivityMs, deadlineMs };
 }
 
-async function judge(workload: Workload, { open: { run, size, reports, notified }, evidence }: In<'judging'>): Promise<Answer> {
+async function judge(
+  workload: Workload,
+  { open: { run, size, reports, notified }, evidence }: In<'judging'>,
+): Promise<Answer> {
   const byRank = reports.toSorted((a, b) => a.report.rank - b.report.rank);
-  const request = { workload, run, size, reports: byRank, evidence: evidence === 'superseded' ? ('expired' as const) : evidence, notified };
+  const request = {
+    workload,
+    run,
+    size,
+    reports: byRank,
+    evidence: evidence === 'superseded' ? ('expired' as const) : evidence,
+    notified,
+  };
   return { kind: 'verdictDecided', decision: await decidePreflight(request) };
 }
 
@@ -67,7 +84,10 @@ async function observeJob(workload: Workload): Promise<Answer> {
   return { kind: 'jobObserved', seen: await Promise.race([asked, sleep(5000).then(() => undefined)]) };
 }
 
-async function report({ namespace, job }: Workload, { report: { announcement, pod, note } }: In<'reporting'>): Promise<Answer> {
+async function report(
+  { namespace, job }: Workload,
+  { report: { announcement, pod, note } }: In<'reporting'>,
+): Promise<Answer> {
   if (job && note) await tolerate(perform('noteVerdict', `note the verdict on ${job.name}`, { job, note }));
   const about = job ? ({ kind: 'job', job } as const) : ({ kind: 'pod', namespace, ...pod } as const);
   if (announcement) await announce({ about, ...announcement, key: `${workflowInfo().workflowId}#${announcement.key}` });

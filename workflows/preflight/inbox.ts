@@ -1,7 +1,15 @@
 /** Which run each report belongs to. Pure. */
 
 import type { CollectedReport, TestingPod } from '../../contract/preflight/preflight.ts';
-import { type Collection, type CountedReport, isOlder, newRun, type OpenRun, type PreflightData, withRefused } from './state.ts';
+import {
+  type Collection,
+  type CountedReport,
+  isOlder,
+  newRun,
+  type OpenRun,
+  type PreflightData,
+  withRefused,
+} from './state.ts';
 
 /** What changes while the inbox is sorted; thousands of reports in one go are not copied for each of them. */
 interface Draft extends Pick<PreflightData, 'last'> {
@@ -70,7 +78,8 @@ const openOf = ({ before, size, lastAt, reports, looked }: OpenDraft): OpenRun =
 /** A set of pods is testing. Returns why that ends the open run, if it does: the run holds reports of an earlier set. */
 function begin(draft: Draft, pod: TestingPod, at: number): Superseded | undefined {
   if (pod.uid === draft.testing?.uid || draft.counted.values().some(({ uid }) => uid === pod.uid)) return undefined;
-  if (draft.open?.reports.values().some((one) => isOlder(one.pod, pod))) return { because: `${pod.name} and its set of pods are newer`, by: pod };
+  if (draft.open?.reports.values().some((one) => isOlder(one.pod, pod)))
+    return { because: `${pod.name} and its set of pods are newer`, by: pod };
   draft.testing = pod;
   draft.open ??= openDraft(draft, 0, pod, at);
   return undefined;
@@ -87,7 +96,9 @@ function place(draft: Draft, arrived: CollectedReport, at: number): Superseded |
   if (open.size === 0) open.size = report.size;
   if (open.size !== report.size) {
     const because = `it says that ${report.size} ranks are tested, and others say ${open.size}`;
-    draft.refused = withRefused(draft.refused, [{ rank: report.rank, node: report.node, what: 'workload_size', because, at: new Date(at).toISOString() }]);
+    draft.refused = withRefused(draft.refused, [
+      { rank: report.rank, node: report.node, what: 'workload_size', because, at: new Date(at).toISOString() },
+    ]);
     return undefined;
   }
   open.reports.set(report.rank, arrived);
@@ -103,7 +114,9 @@ function isOld({ testing, counted, last }: Draft, { report, pod, writtenAt }: Co
   const before = counted.get(report.rank);
   if (before === undefined) return false;
   if (before.uid !== pod.uid) return isOlder(pod, before);
-  const isNewer = Date.parse(writtenAt) > Date.parse(before.writtenAt) && (last?.outcome !== 'judged' || (report.failed?.length ?? 0) > 0);
+  const isNewer =
+    Date.parse(writtenAt) > Date.parse(before.writtenAt) &&
+    (last?.outcome !== 'judged' || (report.failed?.length ?? 0) > 0);
   return !isNewer;
 }
 

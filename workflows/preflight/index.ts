@@ -1,6 +1,12 @@
 import { continueAsNew, defineQuery, defineSignal, setHandler, workflowInfo } from '@temporalio/workflow';
 import { signals, statusQuery } from '../../contract/wire/messages.ts';
-import type { PodsTesting, PreflightInput, PreflightOutcome, PreflightStatus, ReportsArrived } from '../../contract/preflight/runs.ts';
+import type {
+  PodsTesting,
+  PreflightInput,
+  PreflightOutcome,
+  PreflightStatus,
+  ReportsArrived,
+} from '../../contract/preflight/runs.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { awaitLastMessages } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
@@ -12,8 +18,14 @@ import { timerControl } from './timers.ts';
 import { type Answer, type PreflightEvent, preflightTransitions } from './transitions.ts';
 
 /** Collects the preflight reports of one workload, run by run, and ends each run with one verdict. */
-export async function preflight({ workload, state: continued }: PreflightInput & { readonly state?: PreflightState }): Promise<PreflightOutcome> {
-  const machine = new Machine<PreflightState, PreflightEvent>(preflightTransitions, continued ?? firstState(Date.now()));
+export async function preflight({
+  workload,
+  state: continued,
+}: PreflightInput & { readonly state?: PreflightState }): Promise<PreflightOutcome> {
+  const machine = new Machine<PreflightState, PreflightEvent>(
+    preflightTransitions,
+    continued ?? firstState(Date.now()),
+  );
   const write = attributeWriter();
   const setTimers = timerControl((event) => machine.dispatch(event));
   handleMessages();
@@ -54,7 +66,9 @@ export async function preflight({ workload, state: continued }: PreflightInput &
     setHandler(defineSignal<[PodsTesting]>(signals.podsTesting), (payload) => {
       const pod = readPod(payload);
       const at = Date.now();
-      machine.dispatch(pod ? { kind: 'podsTesting', pod, at } : { kind: 'reportsArrived', reports: [], refused: [], dropped: 1, at });
+      machine.dispatch(
+        pod ? { kind: 'podsTesting', pod, at } : { kind: 'reportsArrived', reports: [], refused: [], dropped: 1, at },
+      );
     });
     setHandler(defineSignal(signals.podsGone), () => void machine.dispatch({ kind: 'podsGone', at: Date.now() }));
   }

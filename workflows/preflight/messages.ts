@@ -1,6 +1,11 @@
 /** Signals as they arrive: checked by hand. A bad message never stops a workflow. */
 
-import { type CollectedReport, type NodeShare, preflightLimits, type TestingPod } from '../../contract/preflight/preflight.ts';
+import {
+  type CollectedReport,
+  type NodeShare,
+  preflightLimits,
+  type TestingPod,
+} from '../../contract/preflight/preflight.ts';
 import type { RefusedReport } from '../../contract/preflight/files.ts';
 import type { ReportsArrived } from '../../contract/preflight/runs.ts';
 import { isObject, textOf } from '../faults.ts';
@@ -19,14 +24,19 @@ export function readPod(payload: unknown): TestingPod | undefined {
   return isPod(pod) ? pod : undefined;
 }
 
-const isCount = (value: unknown, below: number): value is number => Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
+const isCount = (value: unknown, below: number): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
 const isPod = (value: unknown): value is TestingPod =>
-  isObject(value) && textOf(value['uid']) !== undefined && textOf(value['name']) !== undefined && isTime(value['createdAt']);
+  isObject(value) &&
+  textOf(value['uid']) !== undefined &&
+  textOf(value['name']) !== undefined &&
+  isTime(value['createdAt']);
 
 const isCollected = (value: unknown): value is CollectedReport => {
-  if (!isObject(value) || !isPod(value['pod']) || !isObject(value['report']) || !isTime(value['writtenAt'])) return false;
+  if (!isObject(value) || !isPod(value['pod']) || !isObject(value['report']) || !isTime(value['writtenAt']))
+    return false;
   const { size, rank, node, address, tests } = value['report'];
   return (
     isShare(value['share']) &&
@@ -36,11 +46,17 @@ const isCollected = (value: unknown): value is CollectedReport => {
     typeof address === 'string' &&
     Array.isArray(tests) &&
     tests.length <= preflightLimits.rounds &&
-    tests.every((test) => isObject(test) && isCount(test['round'], preflightLimits.rounds) && ['ok', 'fail', 'skip'].includes(String(test['status'])))
+    tests.every(
+      (test) =>
+        isObject(test) &&
+        isCount(test['round'], preflightLimits.rounds) &&
+        ['ok', 'fail', 'skip'].includes(String(test['status'])),
+    )
   );
 };
 
-const isShare = (value: unknown): value is NodeShare => isObject(value) && isAmount(value['asked']) && isAmount(value['of']);
+const isShare = (value: unknown): value is NodeShare =>
+  isObject(value) && isAmount(value['asked']) && isAmount(value['of']);
 const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0;
 
 const isRefused = (value: unknown): value is RefusedReport =>

@@ -96,7 +96,10 @@ export interface DueTimer {
 export type TimerName = 'idle' | 'inactivity' | 'deadline';
 
 /** What waits to be sorted: reports, and notices that a set of pods is testing. */
-export type Arrived = { readonly at: number } & ({ readonly report: CollectedReport } | { readonly testing: TestingPod });
+export type Arrived = { readonly at: number } & (
+  | { readonly report: CollectedReport }
+  | { readonly testing: TestingPod }
+);
 
 export interface CountedReport extends Pick<TestingPod, 'uid' | 'createdAt'>, Pick<CollectedReport, 'writtenAt'> {
   readonly rank: number;
@@ -213,19 +216,28 @@ export const isOlder = (one: Pick<TestingPod, 'createdAt'>, other: Pick<TestingP
   Date.parse(one.createdAt) < Date.parse(other.createdAt);
 
 /** The newest refusals, for people to see. */
-export const withRefused = (known: readonly RefusedReport[], refused: readonly RefusedReport[]): readonly RefusedReport[] => [...known, ...refused].slice(-20);
+export const withRefused = (
+  known: readonly RefusedReport[],
+  refused: readonly RefusedReport[],
+): readonly RefusedReport[] => [...known, ...refused].slice(-20);
 
 /** Something has happened that the next look at the inbox and the timers answers. */
 export const isDue = (state: PreflightState): boolean => {
   const { deadlines } = openOf(state) ?? {};
-  return state.inbox.length > 0 || state.podsGone || [state.idle, deadlines?.inactivity, deadlines?.deadline].some((timer) => timer?.fired);
+  return (
+    state.inbox.length > 0 ||
+    state.podsGone ||
+    [state.idle, deadlines?.inactivity, deadlines?.deadline].some((timer) => timer?.fired)
+  );
 };
 
 /** A run's reports would not fit into one payload, so continue-as-new happens only between two runs. */
 export const canContinueAsNew = (state: PreflightState): boolean => state.phase === 'waiting' && !isDue(state);
 
 /** The timers that run in a state. */
-export function timersOf(state: PreflightState): readonly { readonly name: TimerName; readonly timer: DueTimer; readonly summary: string }[] {
+export function timersOf(
+  state: PreflightState,
+): readonly { readonly name: TimerName; readonly timer: DueTimer; readonly summary: string }[] {
   const { run, deadlines } = openOf(state) ?? {};
   const all = [
     { name: 'idle', timer: state.idle, summary: 'check whether the workload still exists' },

@@ -26,7 +26,10 @@ export function statusOf(workload: Workload, state: PreflightState): PreflightSt
   };
 }
 
-export const outcomeIn = (workload: Workload, { over: { kind, because }, run }: Extract<PreflightState, { phase: 'ended' }>): PreflightOutcome => ({
+export const outcomeIn = (
+  workload: Workload,
+  { over: { kind, because }, run }: Extract<PreflightState, { phase: 'ended' }>,
+): PreflightOutcome => ({
   workload,
   outcome: kind,
   because,
@@ -50,7 +53,9 @@ export function detailsOf(workload: Workload, state: PreflightState): Details {
       ['waiting for', waitingFor],
       ['until', untilOf(openOf(state))],
       ['last run', last && `${last.run}: ${last.outcome}, ${last.because}`],
-      ...(last?.verdict ? [...last.verdict.failed, ...last.verdict.slow] : []).map(({ node, verdict, because: why }) => [`${verdict}: ${node}`, why] as const),
+      ...(last?.verdict ? [...last.verdict.failed, ...last.verdict.slow] : []).map(
+        ({ node, verdict, because: why }) => [`${verdict}: ${node}`, why] as const,
+      ),
       ...refused.slice(-5).map(({ rank, what, because: why }) => [`refused: rank ${rank}`, `${what}: ${why}`] as const),
     ],
   };
@@ -80,22 +85,34 @@ function wordsOf(state: PreflightState): Words {
 }
 
 const betweenRuns = ({ last }: PreflightState): Words =>
-  last ? { because: last.because, waitingFor: 'the next run of its pods' } : { because: 'no report yet', waitingFor: 'reports of preflight containers' };
+  last
+    ? { because: last.because, waitingFor: 'the next run of its pods' }
+    : { because: 'no report yet', waitingFor: 'reports of preflight containers' };
 
 function collecting(open: OpenRun): Words {
   const { size, run, pod, reports } = open;
-  if (size === 0) return { because: `run ${run}: ${pod.name} tests, and no report has come`, waitingFor: 'reports of preflight containers' };
+  if (size === 0)
+    return {
+      because: `run ${run}: ${pod.name} tests, and no report has come`,
+      waitingFor: 'reports of preflight containers',
+    };
   const missing = missingRanks(open);
   const ranks = missing.length > 10 ? `${missing.slice(0, 10).join(', ')}, ...` : missing.join(', ');
   return { because: `run ${run}: ${reports.length} of ${size} reports`, waitingFor: `ranks ${ranks}` };
 }
 
-const judging = (received: number, expected: number): Words => ({ because: `${received} of ${expected} reports`, waitingFor: 'the verdict' });
+const judging = (received: number, expected: number): Words => ({
+  because: `${received} of ${expected} reports`,
+  waitingFor: 'the verdict',
+});
 
 function notifying({ open, pending, tries, refusal }: Extract<PreflightState, { phase: 'notifying' }>): Words {
   if (tries === 1) return judging(open.reports.length, open.size);
   const nodes = named(pending.map(({ node = '' }) => node));
-  return { because: `${nodes} cannot be notified yet: ${refusal}`, waitingFor: `Temporal, after ${tries - 1} of ${mostTries} tries` };
+  return {
+    because: `${nodes} cannot be notified yet: ${refusal}`,
+    waitingFor: `Temporal, after ${tries - 1} of ${mostTries} tries`,
+  };
 }
 
 /** Of the open run, or of the last. */
@@ -115,5 +132,7 @@ function missingRanks({ size, reports }: OpenRun): readonly number[] {
 
 function untilOf(open: OpenRun | undefined): string | undefined {
   const { endsAt, inactivityMs } = open?.deadlines ?? {};
-  return open === undefined || endsAt === undefined || inactivityMs === undefined ? undefined : iso(Math.min(endsAt, open.lastAt + inactivityMs));
+  return open === undefined || endsAt === undefined || inactivityMs === undefined
+    ? undefined
+    : iso(Math.min(endsAt, open.lastAt + inactivityMs));
 }

@@ -24,7 +24,12 @@ export type PreflightEvent = Arrival | (Answer & { readonly effect: number; read
 
 /** Times are those of the workflow, ms. */
 export type Arrival = { readonly at: number } & (
-  | { readonly kind: 'reportsArrived'; readonly reports: readonly CollectedReport[]; readonly refused: readonly RefusedReport[]; readonly dropped: number }
+  | {
+      readonly kind: 'reportsArrived';
+      readonly reports: readonly CollectedReport[];
+      readonly refused: readonly RefusedReport[];
+      readonly dropped: number;
+    }
   | { readonly kind: 'podsTesting'; readonly pod: TestingPod }
   | { readonly kind: 'podsGone' }
   | { readonly kind: 'timerFired'; readonly timer: TimerName; readonly id: number }
@@ -76,14 +81,25 @@ const always = {
 } satisfies CommonTransitions<PreflightState, PreflightEvent>;
 
 export const preflightTransitions: Transitions<PreflightState, PreflightEvent> = {
-  waiting: { ...always, changesSeen: answer(['observing', 'opening', 'judging'], (state, { at }) => settle(state, at)) },
-  observing: { ...always, workloadObserved: answer(['waiting', 'opening', 'collecting', 'judging', 'ended'], workloadObserved) },
+  waiting: {
+    ...always,
+    changesSeen: answer(['observing', 'opening', 'judging'], (state, { at }) => settle(state, at)),
+  },
+  observing: {
+    ...always,
+    workloadObserved: answer(['waiting', 'opening', 'collecting', 'judging', 'ended'], workloadObserved),
+  },
   opening: { ...always, deadlinesDecided: answer(['observing', 'collecting', 'judging'], deadlinesDecided) },
   collecting: { ...always, changesSeen: answer(['observing', 'judging'], (state, { at }) => settle(state, at)) },
   judging: { ...always, verdictDecided: answer(['notifying', 'closing', 'reporting'], verdictDecided) },
   notifying: { ...always, nodesNotified: answer(['judging', 'closing', 'reporting'], nodesNotified) },
   closing: { ...always, jobObserved: answer(['reporting'], (state, { seen }) => closed(state, followsFrom(seen))) },
-  reporting: { ...always, reported: answer(['waiting', 'observing', 'opening', 'collecting', 'judging', 'ended'], (state, { at }) => settle(state, at)) },
+  reporting: {
+    ...always,
+    reported: answer(['waiting', 'observing', 'opening', 'collecting', 'judging', 'ended'], (state, { at }) =>
+      settle(state, at),
+    ),
+  },
   ended: {},
 };
 
@@ -97,7 +113,11 @@ function answer<Before extends PreflightState, Event extends Answer & { readonly
     next: (state, event) => {
       if (event.effect !== state.effect) return state;
       const after = next(state, event);
-      return { ...after, effect: state.effect + 1, since: shownPhase(after) === shownPhase(state) ? state.since : event.at };
+      return {
+        ...after,
+        effect: state.effect + 1,
+        since: shownPhase(after) === shownPhase(state) ? state.since : event.at,
+      };
     },
   };
 }
@@ -110,14 +130,22 @@ function settle(before: Collection, at: number): PreflightState {
   if (open && isUrgent(open)) return { ...data, phase: 'judging', open, evidence: 'part' };
   if (data.podsGone || data.idle?.fired) return { ...data, phase: 'observing', open, podsGone: false, idle: undefined };
   // What was found about the nodes stays true without the job.
-  if (data.over) return open ? { ...data, phase: 'judging', open, evidence: 'expired' } : { ...data, phase: 'ended', over: data.over };
-  if (!open) return { ...data, phase: 'waiting', idle: data.idle ?? { id: data.effect, at: at + lookAfterMs, fired: false } };
+  if (data.over)
+    return open
+      ? { ...data, phase: 'judging', open, evidence: 'expired' }
+      : { ...data, phase: 'ended', over: data.over };
+  if (!open)
+    return { ...data, phase: 'waiting', idle: data.idle ?? { id: data.effect, at: at + lookAfterMs, fired: false } };
   const { deadlines } = open;
   if (!deadlines) return { ...data, phase: 'opening', open, idle: undefined };
   const { inactivity, deadline, reportsSeen } = deadlines;
   const nothingCame = inactivity.fired && reportsSeen === open.reports.length;
   if (deadline.fired || nothingCame) return { ...data, phase: 'judging', open, evidence: 'expired' };
-  return { ...data, phase: 'collecting', open: { ...open, deadlines: inactivity.fired ? waitAnew(open, deadlines, data.effect) : deadlines } };
+  return {
+    ...data,
+    phase: 'collecting',
+    open: { ...open, deadlines: inactivity.fired ? waitAnew(open, deadlines, data.effect) : deadlines },
+  };
 }
 
 /** Reports came since the timer was set: waits for the rest of the time after the last of them. */
@@ -132,14 +160,20 @@ function withTimerFired(state: PreflightState, { timer, id }: Of<'timerFired'>):
   if (!('open' in state) || !state.open?.deadlines) return state;
   const { deadlines } = state.open;
   if (deadlines[timer].id !== id) return state;
-  return { ...state, open: { ...state.open, deadlines: { ...deadlines, [timer]: { ...deadlines[timer], fired: true } } } };
+  return {
+    ...state,
+    open: { ...state.open, deadlines: { ...deadlines, [timer]: { ...deadlines[timer], fired: true } } },
+  };
 }
 
 function workloadObserved(state: In<'observing'>, { seen, at }: Of<'workloadObserved'>): PreflightState {
   return settle({ ...state, over: seen === undefined || seen.kind === 'there' ? undefined : seen }, at);
 }
 
-function deadlinesDecided(state: In<'opening'>, { inactivityMs, deadlineMs, at }: Of<'deadlinesDecided'>): PreflightState {
+function deadlinesDecided(
+  state: In<'opening'>,
+  { inactivityMs, deadlineMs, at }: Of<'deadlinesDecided'>,
+): PreflightState {
   const { open, effect: id } = state;
   const deadlines: Deadlines = {
     inactivityMs,
@@ -154,10 +188,13 @@ function deadlinesDecided(state: In<'opening'>, { inactivityMs, deadlineMs, at }
 function verdictDecided(state: In<'judging'>, { decision }: Of<'verdictDecided'>): PreflightState {
   const { open, evidence, first = decision } = state;
   const nodes = abnormalNodes(first);
-  const found = nodes.length === 0 ? state.found : { nodes: nodes.slice(0, 20), fault: first.faults[0]?.code ?? 'preflight' };
+  const found =
+    nodes.length === 0 ? state.found : { nodes: nodes.slice(0, 20), fault: first.faults[0]?.code ?? 'preflight' };
   const judged = { ...dataOf(state), found, open, evidence, first };
   const { faults: pending, because, left } = decision;
-  return pending.length === 0 ? concluded(judged) : { ...judged, phase: 'notifying', pending, because, left, tries: 1, refusal: '' };
+  return pending.length === 0
+    ? concluded(judged)
+    : { ...judged, phase: 'notifying', pending, because, left, tries: 1, refusal: '' };
 }
 
 /** Each fault is sent until Temporal accepts it, and then no more: a node that a person has released meanwhile would be quarantined again. */
@@ -166,7 +203,8 @@ function nodesNotified(state: In<'notifying'>, { accepted, because }: Of<'nodesN
   const done = state.pending.flatMap(({ id, node }) => (ids.has(id) && node !== undefined ? [node] : []));
   const pending = state.pending.filter(({ id }) => !ids.has(id));
   const open = { ...state.open, notified: [...state.open.notified, ...done] };
-  if (pending.length > 0 && state.tries < mostTries) return { ...state, open, pending, tries: state.tries + 1, refusal: because };
+  if (pending.length > 0 && state.tries < mostTries)
+    return { ...state, open, pending, tries: state.tries + 1, refusal: because };
   const givenUp = pending.flatMap(({ node }) => (node === undefined ? [] : [{ node, because }]));
   const { evidence, first } = state;
   const all = {

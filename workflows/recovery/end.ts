@@ -14,7 +14,11 @@ export interface End {
   readonly attemptStartedAt?: string;
 }
 
-export const refusal = ({ by, reason }: OperatorAnswer): End => ({ outcome: 'refused', because: `denied by ${by}: ${reason}` });
+export const refusal = ({ by, reason }: OperatorAnswer): End => ({
+  outcome: 'refused',
+  because: `denied by ${by}: ${reason}`,
+});
 
 /** The job runs again. */
-export const isGood = ({ outcome }: Pick<End, 'outcome'>): boolean => outcome === 'restarted' || outcome === 'recovered';
+export const isGood = ({ outcome }: Pick<End, 'outcome'>): boolean =>
+  outcome === 'restarted' || outcome === 'recovered';

@@ -3,7 +3,13 @@
 import type { Fault } from '../../contract/faults/faults.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
 import type { OperatorAnswer } from '../../contract/recovery/plan.ts';
-import type { AttemptFacts, AwaitResult, RecoveryDecision, RecoveryStatus, StopResult } from '../../contract/recovery/recovery.ts';
+import type {
+  AttemptFacts,
+  AwaitResult,
+  RecoveryDecision,
+  RecoveryStatus,
+  StopResult,
+} from '../../contract/recovery/recovery.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
 import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import type { End } from './end.ts';
@@ -28,7 +34,13 @@ export type Answer =
   | { readonly kind: 'attemptObserved'; readonly progress?: JobProgress | undefined }
   /** Another look is needed: something changed, or may have. */
   | { readonly kind: 'lookOutdated' }
-  | { readonly kind: 'decided'; readonly decision: RecoveryDecision; readonly facts: AttemptFacts; readonly covers: Covers; readonly isPaused: boolean }
+  | {
+      readonly kind: 'decided';
+      readonly decision: RecoveryDecision;
+      readonly facts: AttemptFacts;
+      readonly covers: Covers;
+      readonly isPaused: boolean;
+    }
   | { readonly kind: 'holdStarted' }
   | { readonly kind: 'subscribed' }
   | { readonly kind: 'holdExpired' }

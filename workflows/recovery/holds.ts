@@ -14,13 +14,24 @@ export interface Holds {
 export const noHolds: Holds = { times: 0, since: {} };
 
 /** `at`: now, ms. `since`: from when on its deadline counts. */
-export function beginHold(holds: Holds, reason: HoldReason, at: number): { readonly holds: Holds; readonly isFirst: boolean; readonly since: number } {
+export function beginHold(
+  holds: Holds,
+  reason: HoldReason,
+  at: number,
+): { readonly holds: Holds; readonly isFirst: boolean; readonly since: number } {
   const { last } = holds;
-  const passed = Object.entries(holds.since).map(([other, since]) => [other, last && other !== last.reason ? since + at - last.at : since] as const);
+  const passed = Object.entries(holds.since).map(
+    ([other, since]) => [other, last && other !== last.reason ? since + at - last.at : since] as const,
+  );
   const before: Holds['since'] = Object.fromEntries(passed);
   const since = before[reason] ?? at;
   return {
-    holds: { times: holds.times + 1, since: { ...before, [reason]: since }, last: { reason, at }, startedAt: holds.startedAt ?? at },
+    holds: {
+      times: holds.times + 1,
+      since: { ...before, [reason]: since },
+      last: { reason, at },
+      startedAt: holds.startedAt ?? at,
+    },
     isFirst: before[reason] === undefined,
     since,
   };
@@ -34,4 +45,5 @@ export function heldFor({ since, last }: Holds, reason: HoldReason, now: number)
 }
 
 /** How long the holds in a row have lasted, ms. */
-export const heldInAll = ({ startedAt }: Holds, now: number): number => (startedAt === undefined ? 0 : Math.max(0, now - startedAt));
+export const heldInAll = ({ startedAt }: Holds, now: number): number =>
+  startedAt === undefined ? 0 : Math.max(0, now - startedAt);

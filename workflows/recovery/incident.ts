@@ -107,7 +107,11 @@ export function firstIncident({ faults, paused, ...input }: RecoveryInput, at: n
   };
 }
 
-const entry = (at: number, what: string, because?: string): TimelineEntry => ({ at: iso(at), what, ...(because === undefined ? {} : { because }) });
+const entry = (at: number, what: string, because?: string): TimelineEntry => ({
+  at: iso(at),
+  what,
+  ...(because === undefined ? {} : { because }),
+});
 
 /** The state with one more line in its timeline. */
 export const noted = <State extends IncidentData>(state: State, at: number, what: string, because?: string): State => ({
@@ -128,7 +132,10 @@ export const showing = <State extends IncidentData>(
   at: number,
   phase: RecoveryStatus['phase'],
   { because, waitingFor, until }: Showing,
-): State => ({ ...state, shown: { phase, because, waitingFor, since: iso(at), ...(until === undefined ? {} : { until: iso(until) }) } });
+): State => ({
+  ...state,
+  shown: { phase, because, waitingFor, since: iso(at), ...(until === undefined ? {} : { until: iso(until) }) },
+});
 
 /** The state with the faults of a signal; those that are new join the timeline. */
 export function withFaults<State extends IncidentData>(state: State, arrived: readonly Fault[], at: number): State {
@@ -140,7 +147,11 @@ export function withFaults<State extends IncidentData>(state: State, arrived: re
     arrived.filter(({ id }, index) => index < free || known.has(id)),
   );
   if (added.length + changed.length === 0) return state;
-  return added.slice(0, 5).reduce((after, fault) => noted(after, at, 'fault joined', faultSentence(fault)), { ...state, faults, revision: state.revision + 1 });
+  return added.slice(0, 5).reduce((after, fault) => noted(after, at, 'fault joined', faultSentence(fault)), {
+    ...state,
+    faults,
+    revision: state.revision + 1,
+  });
 }
 
 /** The number of the attempt that runs, or is to run next. */
@@ -152,7 +163,11 @@ export const nodesIn = ({ faults }: Pick<IncidentData, 'faults'>): string[] => n
 export const podsIn = ({ faults }: IncidentData): string[] => [...new Set(faults.flatMap(({ pod }) => pod?.uid ?? []))];
 
 /** Faults that no decision has handled yet; a stop handles those of the pods it removes. */
-export function unhandled({ faults, handled, stoppedPods }: Pick<IncidentData, 'faults' | 'handled' | 'stoppedPods'>): Fault[] {
+export function unhandled({
+  faults,
+  handled,
+  stoppedPods,
+}: Pick<IncidentData, 'faults' | 'handled' | 'stoppedPods'>): Fault[] {
   const [done, stopped] = [new Set(handled), new Set(stoppedPods)];
   return nodesFirst(faults.filter(({ id, pod }) => !done.has(id) && !(pod && stopped.has(pod.uid))));
 }
@@ -193,11 +208,16 @@ export function stoppedBy({ stops }: IncidentData): Pick<RecoveryFacts, 'stopped
 }
 
 /** Pods that may have been deleted by force, of all attempts, including a stop that was never finished. */
-export const forcedEver = ({ stops, forcing }: IncidentData): AttemptPod[] => [...stops.flatMap(({ forced = [] }) => forced), ...forcing];
+export const forcedEver = ({ stops, forcing }: IncidentData): AttemptPod[] => [
+  ...stops.flatMap(({ forced = [] }) => forced),
+  ...forcing,
+];
 
 /** With the progress before the first stop; later steps belong to another attempt. */
 export const withProgressBefore = <State extends IncidentData>(state: State, seen: JobProgress | undefined): State =>
-  seen && state.stops.length === 0 && seen.step >= (state.progress.before?.step ?? 0) ? { ...state, progress: { before: seen } } : state;
+  seen && state.stops.length === 0 && seen.step >= (state.progress.before?.step ?? 0)
+    ? { ...state, progress: { before: seen } }
+    : state;
 
 /** The broken pods alone were passed over, because only a smaller job fits. */
 export const isPassedOver = ({ tried }: IncidentData): boolean => tried.at(-1)?.noCapacity === true;
@@ -210,9 +230,15 @@ export function failingFirst(
   { faults, stoppedPods }: Pick<IncidentData, 'faults' | 'stoppedPods'>,
   { pods, terminating = [] }: Pick<AttemptFacts, 'pods' | 'terminating'>,
 ): AttemptPod[] {
-  const named = faults.flatMap(({ pod, node }): AttemptPod[] => (pod ? [{ name: pod.name, uid: pod.uid, ...(node !== undefined && { node }) }] : []));
+  const named = faults.flatMap(({ pod, node }): AttemptPod[] =>
+    pod ? [{ name: pod.name, uid: pod.uid, ...(node !== undefined && { node }) }] : [],
+  );
   const each = new Map([...named, ...terminating, ...pods].map((pod) => [pod.uid, pod]));
-  const [failed, blamed, stopped] = [new Set(named.map(({ uid }) => uid)), new Set(nodesOf(faults)), new Set(stoppedPods)];
+  const [failed, blamed, stopped] = [
+    new Set(named.map(({ uid }) => uid)),
+    new Set(nodesOf(faults)),
+    new Set(stoppedPods),
+  ];
   const rank = ({ uid, node = '' }: AttemptPod) => (failed.has(uid) ? 0 : blamed.has(node) ? 1 : 2);
   return [...each.values()].filter(({ uid }) => !stopped.has(uid)).toSorted((a, b) => rank(a) - rank(b));
 }
@@ -228,6 +254,9 @@ export const podsOf = (count: number): string => (count === 1 ? '1 pod' : `${cou
 
 /** A warning about pods that were deleted by force; empty when there were none. */
 export const notProvenDead = (forced: readonly AttemptPod[]): string =>
-  forced.length === 0 ? '' : ` (${counted({ pods: forced })} deleted by force on ${nodesUnder(forced)}: the old processes are not proven dead)`;
+  forced.length === 0
+    ? ''
+    : ` (${counted({ pods: forced })} deleted by force on ${nodesUnder(forced)}: the old processes are not proven dead)`;
 
-const nodesUnder = (pods: readonly AttemptPod[]): string => [...new Set(pods.map(({ node }) => node ?? 'no node'))].toSorted().join(', ');
+const nodesUnder = (pods: readonly AttemptPod[]): string =>
+  [...new Set(pods.map(({ node }) => node ?? 'no node'))].toSorted().join(', ');

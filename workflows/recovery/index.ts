@@ -1,6 +1,21 @@
-import { ActivityFailure, CancellationScope, defineQuery, defineSignal, defineUpdate, isCancellation, setHandler } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  CancellationScope,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  isCancellation,
+  setHandler,
+} from '@temporalio/workflow';
 import { eventReasons } from '../../contract/ids.ts';
-import { type ApprovalRequest, type FaultsObserved, type JobPause, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
+import {
+  type ApprovalRequest,
+  type FaultsObserved,
+  type JobPause,
+  signals,
+  statusQuery,
+  updates,
+} from '../../contract/wire/messages.ts';
 import type { Question } from '../../contract/recovery/plan.ts';
 import type { RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
@@ -89,13 +104,22 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
 function announcementOf({ input, stops }: RecoveryState, { type, reason, message, key }: EventForPeople) {
   const about = { kind: 'job', job: input.job } as const;
-  return { about, type, reason: eventReasons[reason], message, key: key ?? `${input.incident}#${stops.length}/${message}` };
+  return {
+    about,
+    type,
+    reason: eventReasons[reason],
+    message,
+    key: key ?? `${input.incident}#${stops.length}/${message}`,
+  };
 }
 
 function endOf(error: unknown): End {
   if (isCancellation(error)) return { outcome: 'cancelled', because: 'the recovery was cancelled' };
   if (!(error instanceof ActivityFailure)) throw error;
-  return { outcome: 'escalated', because: `${error.activityType} failed for good: ${error.cause?.message ?? error.message}` };
+  return {
+    outcome: 'escalated',
+    because: `${error.activityType} failed for good: ${error.cause?.message ?? error.message}`,
+  };
 }
 
 function handleMessages(machine: Machine<RecoveryState, RecoveryEvent>, dispatch: Dispatch): void {
@@ -104,7 +128,10 @@ function handleMessages(machine: Machine<RecoveryState, RecoveryEvent>, dispatch
     (payload) => void dispatch({ kind: 'faultsObserved', faults: takeFaults(payload).faults }),
   );
   setHandler(defineSignal(signals.recheck), () => void dispatch({ kind: 'recheckRequested' }));
-  setHandler(defineSignal<[JobPause]>(signals.jobPaused), (payload) => void dispatch({ kind: 'pauseChanged', paused: parsePause(payload) }));
+  setHandler(
+    defineSignal<[JobPause]>(signals.jobPaused),
+    (payload) => void dispatch({ kind: 'pauseChanged', paused: parsePause(payload) }),
+  );
   setHandler(defineQuery<RecoveryStatus>(statusQuery), () => statusOf(machine.state));
 
   const answer =
@@ -118,7 +145,10 @@ function handleMessages(machine: Machine<RecoveryState, RecoveryEvent>, dispatch
     validateOperatorRequest(request);
     requireOpen(machine.state.questions, request.question);
   };
-  setHandler(defineUpdate<ApprovalAnswer, [ApprovalRequest]>(updates.approve), answer(true), { description: 'Lets the recovery go on', validator });
+  setHandler(defineUpdate<ApprovalAnswer, [ApprovalRequest]>(updates.approve), answer(true), {
+    description: 'Lets the recovery go on',
+    validator,
+  });
   setHandler(defineUpdate<ApprovalAnswer, [ApprovalRequest]>(updates.deny), answer(false), {
     description: 'Ends the recovery; nothing is stopped',
     validator,

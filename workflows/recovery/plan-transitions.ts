@@ -16,7 +16,10 @@ const freshMs = 2000;
 /** Looks at one attempt for the age of the facts alone: every look may take long. */
 const mostAgedLooks = 3;
 
-export function decided(before: In<'deciding'>, { decision, facts, covers, isPaused, at }: EventOf<'decided'>): RecoveryState {
+export function decided(
+  before: In<'deciding'>,
+  { decision, facts, covers, isPaused, at }: EventOf<'decided'>,
+): RecoveryState {
   const state = withDecision(before, decision);
   switch (decision.kind) {
     case 'end': {
@@ -25,7 +28,12 @@ export function decided(before: In<'deciding'>, { decision, facts, covers, isPau
     }
     case 'hold': {
       if (decision.inProcess) return enterPreparing(holdEnded(state, at), decision, { facts, covers });
-      return enter(state, { phase: 'held', decision, covers, reason: decision.unobservable === true ? 'unobservable' : isPaused ? 'paused' : 'held' });
+      return enter(state, {
+        phase: 'held',
+        decision,
+        covers,
+        reason: decision.unobservable === true ? 'unobservable' : isPaused ? 'paused' : 'held',
+      });
     }
     case 'go-on':
       return enterStarting(withHandled(holdEnded(state, at), covers.faults), at);
@@ -50,13 +58,23 @@ function withIgnored(state: RecoveryState, plan: RecoveryPlan | undefined, at: n
 function withWouldDo(state: RecoveryState, plan: RecoveryPlan, at: number): RecoveryState {
   const lines = steps.flatMap(({ wouldDo }) => wouldDo?.(plan) ?? []);
   const { level, ignored } = plan;
-  const all = [...lines, { what: `would restart the ${level.name}`, because: level.because }, ...ignored.map((because) => ({ what: 'ignored', because }))];
+  const all = [
+    ...lines,
+    { what: `would restart the ${level.name}`, because: level.because },
+    ...ignored.map((because) => ({ what: 'ignored', because })),
+  ];
   return all.reduce((after, { what, because }) => noted(after, at, what, because), state);
 }
 
-function enterPreparing(state: RecoveryState, decision: Preparable, of: Pick<In<'preparing'>, 'facts' | 'covers'>): RecoveryState {
+function enterPreparing(
+  state: RecoveryState,
+  decision: Preparable,
+  of: Pick<In<'preparing'>, 'facts' | 'covers'>,
+): RecoveryState {
   const step = nextStep(decision);
-  return step === undefined ? enterStopping(state, decision, of) : enter(state, { phase: 'preparing', step, decision, ...of });
+  return step === undefined
+    ? enterStopping(state, decision, of)
+    : enter(state, { phase: 'preparing', step, decision, ...of });
 }
 
 /** The next step, another look, the end, or the stop. */
@@ -65,11 +83,17 @@ export function prepared(state: In<'preparing'>, { result }: EventOf<'prepared'>
   if (result === 'look again') return decideAgain(state);
   if (result !== 'ready') return enterEnding(withHandled(state, covers.faults), result);
   const step = nextStep(decision, state.step);
-  return step === undefined ? enterStopping(state, decision, { facts, covers }) : enter(state, { phase: 'preparing', step, decision, facts, covers });
+  return step === undefined
+    ? enterStopping(state, decision, { facts, covers })
+    : enter(state, { phase: 'preparing', step, decision, facts, covers });
 }
 
 /** Looks again when the facts have grown old meanwhile. The times are from history: after a local activity the workflow's own clock may differ in replay. */
-function enterStopping(state: RecoveryState, decision: Preparable, { facts, covers }: Pick<In<'preparing'>, 'facts' | 'covers'>): RecoveryState {
+function enterStopping(
+  state: RecoveryState,
+  decision: Preparable,
+  { facts, covers }: Pick<In<'preparing'>, 'facts' | 'covers'>,
+): RecoveryState {
   if (decision.kind !== 'stop' || state.revision !== covers.revision) return decideAgain(state);
   const doneAt = Math.max(decision.at, stepsDoneAt(state.steps));
   const isOld = planOf(decision) !== undefined && doneAt - (facts.at ?? decision.at) > freshMs;

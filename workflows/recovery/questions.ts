@@ -29,11 +29,14 @@ export type GivenAnswer = Pick<OperatorAnswer, 'approved' | 'by' | 'reason'>;
 
 export const noQuestions: Questions = { asked: [] };
 
-export const questionOf = ({ asked }: Questions, name: string): AskedQuestion | undefined => asked.find((one) => one.name === name);
+export const questionOf = ({ asked }: Questions, name: string): AskedQuestion | undefined =>
+  asked.find((one) => one.name === name);
 
-export const openOne = (questions: Questions): AskedQuestion | undefined => (questions.open === undefined ? undefined : questionOf(questions, questions.open));
+export const openOne = (questions: Questions): AskedQuestion | undefined =>
+  questions.open === undefined ? undefined : questionOf(questions, questions.open);
 
-export const answerOf = (questions: Questions, name: string): OperatorAnswer | undefined => questionOf(questions, name)?.answer;
+export const answerOf = (questions: Questions, name: string): OperatorAnswer | undefined =>
+  questionOf(questions, name)?.answer;
 
 /** The question of this name, as long as it has no answer. */
 export function unanswered(questions: Questions, name: string): Approval | undefined {
@@ -44,7 +47,8 @@ export function unanswered(questions: Questions, name: string): Approval | undef
 /** All answers so far. */
 export const answersOf = ({ asked }: Questions): OperatorAnswer[] => asked.flatMap(({ answer }) => answer ?? []);
 
-export const denialOf = (questions: Questions): OperatorAnswer | undefined => answersOf(questions).find(({ approved }) => !approved);
+export const denialOf = (questions: Questions): OperatorAnswer | undefined =>
+  answersOf(questions).find(({ approved }) => !approved);
 
 /** The open question, for the status. */
 export function openQuestion(questions: Questions): { readonly question?: Question } {
@@ -60,7 +64,9 @@ export function ask(questions: Questions, name: string, { at, ...approval }: Ask
   if (known?.answer) return questions;
   const { supersededAt, ...question } = known ?? { name, id: `${name}@${iso(at)}`, until: now + approval.withinMs };
   const superseded = supersededAt === undefined ? 0 : now - supersededAt;
-  const others = questions.asked.map((one) => (one.name === questions.open && one.name !== name ? { ...one, supersededAt: now } : one));
+  const others = questions.asked.map((one) =>
+    one.name === questions.open && one.name !== name ? { ...one, supersededAt: now } : one,
+  );
   return { open: name, asked: put(others, { ...question, until: question.until + superseded, approval }) };
 }
 
@@ -76,21 +82,29 @@ export function expire(questions: Questions, name: string, now: number): Questio
   if (!question || question.answer || now < question.until) return questions;
   const { withinMs, otherwise } = question.approval;
   const reason = `nobody answered within ${formatDuration(withinMs)}: that means ${otherwise}`;
-  const asked = put(questions.asked, withAnswer(question, { approved: otherwise === 'approve', by: 'kcover', reason }, now));
+  const asked = put(
+    questions.asked,
+    withAnswer(question, { approved: otherwise === 'approve', by: 'kcover', reason }, now),
+  );
   return { asked, ...(questions.open !== name && { open: questions.open }) };
 }
 
 /** Moves the deadline by a time in which no person could be expected to answer, ms. */
 export function extend(questions: Questions, ms: number): Questions {
   const question = openOne(questions);
-  return question && ms > 0 ? { ...questions, asked: put(questions.asked, { ...question, until: question.until + ms }) } : questions;
+  return question && ms > 0
+    ? { ...questions, asked: put(questions.asked, { ...question, until: question.until + ms }) }
+    : questions;
 }
 
 /** Drops a question that no longer matters: asked again, it is a new question. */
 export function drop(questions: Questions, name: string): Questions {
   const question = questionOf(questions, name);
   if (!question || question.answer) return questions;
-  return { asked: questions.asked.filter((one) => one !== question), ...(questions.open !== name && { open: questions.open }) };
+  return {
+    asked: questions.asked.filter((one) => one !== question),
+    ...(questions.open !== name && { open: questions.open }),
+  };
 }
 
 /** Throws where this question, or any where none is named, cannot be answered now. */
@@ -98,7 +112,9 @@ export function requireOpen(questions: Questions, id: string | undefined): void 
   const open = openOne(questions);
   if (!open) throw new Error('no question is open: this recovery waits for no approval');
   if (id === undefined || id === open.id) return;
-  throw new Error(`${id} is not open: the open question is ${open.id}, because ${open.approval.because}; to answer it, name it as the question`);
+  throw new Error(
+    `${id} is not open: the open question is ${open.id}, because ${open.approval.because}; to answer it, name it as the question`,
+  );
 }
 
 const withAnswer = (question: AskedQuestion, { approved, by, reason }: GivenAnswer, now: number): AskedQuestion => ({
@@ -107,4 +123,6 @@ const withAnswer = (question: AskedQuestion, { approved, by, reason }: GivenAnsw
 });
 
 const put = (asked: readonly AskedQuestion[], question: AskedQuestion): readonly AskedQuestion[] =>
-  asked.some(({ name }) => name === question.name) ? asked.map((one) => (one.name === question.name ? question : one)) : [...asked, question];
+  asked.some(({ name }) => name === question.name)
+    ? asked.map((one) => (one.name === question.name ? question : one))
+    : [...asked, question];

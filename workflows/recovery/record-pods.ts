@@ -34,7 +34,8 @@ const bytesOf = (pods: readonly AttemptPod[]): number => encoder.encode(JSON.str
 
 /** Every decision repeats its plan, which names the pods to restart by UID: long lists are cut. */
 export function withoutManyPods(decision: RecoveryDecision): RecoveryDecision {
-  if (decision.kind !== 'stop' || decision.plan?.level.name !== 'pod' || decision.plan.level.pods.length <= mostOfMany) return decision;
+  if (decision.kind !== 'stop' || decision.plan?.level.name !== 'pod' || decision.plan.level.pods.length <= mostOfMany)
+    return decision;
   const { level } = decision.plan;
   return { ...decision, plan: { ...decision.plan, level: { ...level, pods: level.pods.slice(0, mostOfMany) } } };
 }

@@ -10,7 +10,15 @@ import { recordOfSteps } from './steps/index.ts';
 
 type Over = In<'recording'> | In<'ended'>;
 
-export function reportOf({ input, end, covered, stops, stopsStarted, decisions, progress: { before } }: Over): RecoveryOutcome {
+export function reportOf({
+  input,
+  end,
+  covered,
+  stops,
+  stopsStarted,
+  decisions,
+  progress: { before },
+}: Over): RecoveryOutcome {
   const { outcome, because, attemptStartedAt } = end;
   // The blame of all faults, from the last decision.
   const { blame } = decisions.at(-1) ?? {};
@@ -31,7 +39,11 @@ export function reportOf({ input, end, covered, stops, stopsStarted, decisions, 
 export function recordOf(state: Over): IncidentRecord {
   const { input, end, faults, decisions, progress, timeline } = state;
   const keep = podTrimmer();
-  const stops = state.stops.map(({ forced, ...stop }) => ({ ...stop, ...keep(stop.pods), ...(forced && { forced: keep(forced).pods }) }));
+  const stops = state.stops.map(({ forced, ...stop }) => ({
+    ...stop,
+    ...keep(stop.pods),
+    ...(forced && { forced: keep(forced).pods }),
+  }));
   const { pods: runningPods, of: runningOf } = keep(end.pods ?? [], end.podsOf);
   const { pods: forced, of: forcedOf } = keep(forcedEver(state));
   const answers = answersOf(state.questions);

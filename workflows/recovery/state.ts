@@ -58,11 +58,21 @@ export interface Stopping {
 export type RecoveryState = RecoveryData &
   (
     | { readonly phase: 'deciding' }
-    | { readonly phase: 'held'; readonly decision: HoldDecision; readonly covers: Covers; readonly reason: HoldReason; readonly until?: number | undefined }
+    | {
+        readonly phase: 'held';
+        readonly decision: HoldDecision;
+        readonly covers: Covers;
+        readonly reason: HoldReason;
+        readonly until?: number | undefined;
+      }
     | (Decided<Preparable> & { readonly phase: 'preparing'; readonly step: StepName })
     | (Decided<StopDecision> & { readonly phase: 'stopping'; readonly stop?: Stopping })
     | { readonly phase: 'backing-off'; readonly ms: number }
-    | (Decided<StopDecision> & { readonly phase: 'between-attempts'; readonly summary: string; readonly isProvenDead: boolean })
+    | (Decided<StopDecision> & {
+        readonly phase: 'between-attempts';
+        readonly summary: string;
+        readonly isProvenDead: boolean;
+      })
     | { readonly phase: 'starting' }
     | { readonly phase: 'placing'; readonly because: string }
     | { readonly phase: 'verifying'; readonly running: Running; readonly runs: string; readonly beyond: number }
@@ -76,7 +86,10 @@ export type In<P extends Phase> = Extract<RecoveryState, { readonly phase: P }>;
 
 /** What a phase keeps for itself. */
 type Own<State> = State extends RecoveryState ? Omit<State, keyof RecoveryData> : never;
-type OwnKey = Exclude<Own<RecoveryState> extends infer One ? (One extends unknown ? keyof One : never) : never, 'phase'>;
+type OwnKey = Exclude<
+  Own<RecoveryState> extends infer One ? (One extends unknown ? keyof One : never) : never,
+  'phase'
+>;
 
 const ownKeys = Object.keys({
   decision: true,
@@ -98,11 +111,18 @@ const ownKeys = Object.keys({
   endedAt: true,
 } satisfies Record<OwnKey, true>);
 
-export const firstState = (input: RecoveryInput, at: number): RecoveryState => ({ ...firstIncident(input, at), steps: firstSteps, turn: 0, phase: 'deciding' });
+export const firstState = (input: RecoveryInput, at: number): RecoveryState => ({
+  ...firstIncident(input, at),
+  steps: firstSteps,
+  turn: 0,
+  phase: 'deciding',
+});
 
 /** The state in a phase that begins; what the last one kept for itself is dropped. */
 export function enter(state: RecoveryData, own: Own<RecoveryState>): RecoveryState {
-  const data = Object.fromEntries(Object.entries(state).filter(([key]) => !ownKeys.includes(key))) as unknown as RecoveryData;
+  const data = Object.fromEntries(
+    Object.entries(state).filter(([key]) => !ownKeys.includes(key)),
+  ) as unknown as RecoveryData;
   return { ...data, ...own, turn: state.turn + 1 };
 }
 

@@ -13,9 +13,13 @@ export const firstAttributes = { KcoverPhase: 'deciding' } as const satisfies At
 export const statusOf = (state: RecoveryState): RecoveryStatus => ({
   incident: state.input.incident,
   attempt: attemptOf(state),
-  faults: state.faults
-    .slice(0, 20)
-    .map(({ id, code, message, node, quarantine }) => ({ id, code, message, ...(node ? { node } : {}), ...(quarantine ? { quarantine } : {}) })),
+  faults: state.faults.slice(0, 20).map(({ id, code, message, node, quarantine }) => ({
+    id,
+    code,
+    message,
+    ...(node ? { node } : {}),
+    ...(quarantine ? { quarantine } : {}),
+  })),
   ...state.shown,
   timeline: state.timeline,
   ...openQuestion(state.questions),
@@ -23,7 +27,10 @@ export const statusOf = (state: RecoveryState): RecoveryStatus => ({
 
 export const attributesOf = (state: RecoveryState): Attributes => ({
   KcoverPhase: state.shown.phase,
-  ...((state.phase === 'recording' || state.phase === 'ended') && { KcoverOutcome: state.end.outcome, KcoverNode: nodesIn(state).slice(0, 20) }),
+  ...((state.phase === 'recording' || state.phase === 'ended') && {
+    KcoverOutcome: state.end.outcome,
+    KcoverNode: nodesIn(state).slice(0, 20),
+  }),
 });
 
 export function detailsOf({ input, shown, timeline }: RecoveryState): Details {

@@ -51,7 +51,12 @@ export function stepContext(
 }
 
 /** Asks once for each `name`; a denial ends the incident. */
-async function askPerson(recovery: Recovery, hasChanged: () => boolean, name: string, approval: Asking): Promise<Prepared> {
+async function askPerson(
+  recovery: Recovery,
+  hasChanged: () => boolean,
+  name: string,
+  approval: Asking,
+): Promise<Prepared> {
   const { questions: before, input } = recovery.state;
   if (answerOf(before, name)?.approved) return 'ready';
   const { because, otherwise } = approval;
@@ -66,7 +71,9 @@ async function askPerson(recovery: Recovery, hasChanged: () => boolean, name: st
   recovery.dispatch({ kind: 'shown', phase: 'waiting for approval', words: { because, waitingFor, until } });
   const begun = Date.now();
   const isAnswered = () => answerOf(recovery.state.questions, name) !== undefined;
-  await condition(() => isAnswered() || hasChanged(), Math.max(1, until - begun), { summary: short(`approval: ${because}`) });
+  await condition(() => isAnswered() || hasChanged(), Math.max(1, until - begun), {
+    summary: short(`approval: ${because}`),
+  });
   const { questions } = recovery.dispatch({ kind: 'answerAwaited', name });
   recovery.dispatch({ kind: 'waited', ms: Date.now() - begun });
   const answer = answerOf(questions, name);
@@ -86,4 +93,5 @@ function refusedBy(recovery: Recovery, answer: OperatorAnswer) {
   return refusal(answer);
 }
 
-export const announceDenial = ({ announce }: Recovery, answer: OperatorAnswer): void => announce('Warning', 'approvalGiven', refusal(answer).because);
+export const announceDenial = ({ announce }: Recovery, answer: OperatorAnswer): void =>
+  announce('Warning', 'approvalGiven', refusal(answer).because);

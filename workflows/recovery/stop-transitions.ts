@@ -44,12 +44,23 @@ export function stopStarted(state: In<'stopping'>, { facts, at }: EventOf<'stopS
     immediate: false,
     summary: `stop attempt ${attempt} (${counted({ pods })}) by ${by}: ${decision.because}`,
   };
-  const shown = showing(state, at, 'stopping', { because: decision.because, waitingFor: `${counted({ pods })} to be gone`, until });
-  return { ...shown, facts, stop, suspended: state.suspended || by === 'suspend', stopsStarted: state.stopsStarted + 1 };
+  const shown = showing(state, at, 'stopping', {
+    because: decision.because,
+    waitingFor: `${counted({ pods })} to be gone`,
+    until,
+  });
+  return {
+    ...shown,
+    facts,
+    stop,
+    suspended: state.suspended || by === 'suspend',
+    stopsStarted: state.stopsStarted + 1,
+  };
 }
 
 /** Nothing was sent: the pods of the job keep changing. */
-export const othersFound = (state: In<'stopping'>): RecoveryState => backOff(state, 'the pods of the job keep changing', again.interfered);
+export const othersFound = (state: In<'stopping'>): RecoveryState =>
+  backOff(state, 'the pods of the job keep changing', again.interfered);
 
 function backOff(state: RecoveryState, because: string, firstMs: number): RecoveryState {
   const interferences = state.interferences + 1;
@@ -84,16 +95,29 @@ interface Forcing {
   readonly immediate: boolean;
 }
 
-function toForce({ input: { limits } }: RecoveryState, { pods, terminating, isOverdue }: Stopping, result: StopResult): Forcing | undefined {
+function toForce(
+  { input: { limits } }: RecoveryState,
+  { pods, terminating, isOverdue }: Stopping,
+  result: StopResult,
+): Forcing | undefined {
   if (result.kind === 'lost') return { ...result, immediate: false };
   if (result.kind !== 'timed-out' || limits.overdue !== 'force' || isOverdue) return undefined;
   // Pods that exceeded their grace period. Source: the grace-over-time of Ascend's Volcano plugin.
   const left = new Set(result.left);
-  return { pods: [...pods, ...terminating].filter(({ name }) => left.has(name)), because: result.because, immediate: true };
+  return {
+    pods: [...pods, ...terminating].filter(({ name }) => left.has(name)),
+    because: result.because,
+    immediate: true,
+  };
 }
 
 /** Another round, as long as there are not too many. */
-function force(state: In<'stopping'>, stop: Stopping, { pods, because, immediate }: Forcing, at: number): RecoveryState {
+function force(
+  state: In<'stopping'>,
+  stop: Stopping,
+  { pods, because, immediate }: Forcing,
+  at: number,
+): RecoveryState {
   const rounds = stop.rounds + 1;
   if (rounds > mostRounds)
     return timedOut(
@@ -104,22 +128,52 @@ function force(state: In<'stopping'>, stop: Stopping, { pods, because, immediate
   const known = new Set(state.forcing.map(({ uid }) => uid));
   const forcing = [...state.forcing, ...pods.filter(({ uid }) => !known.has(uid))];
   const what = `deleting ${counted({ pods })} by force${immediate ? ', each when its grace period is over' : ''}`;
-  const next = { ...stop, rounds, immediate, isOverdue: stop.isOverdue || immediate, summary: `delete ${counted({ pods })} by force: ${because}` };
+  const next = {
+    ...stop,
+    rounds,
+    immediate,
+    isOverdue: stop.isOverdue || immediate,
+    summary: `delete ${counted({ pods })} by force: ${because}`,
+  };
   const { decision, facts, covers } = state;
-  return enter(noted({ ...state, forcing }, at, what, because), { phase: 'stopping', decision, facts, covers, stop: next });
+  return enter(noted({ ...state, forcing }, at, what, because), {
+    phase: 'stopping',
+    decision,
+    facts,
+    covers,
+    stop: next,
+  });
 }
 
 const timedOut = (state: RecoveryState, because: string, left: readonly string[]): RecoveryState =>
   enterEnding(state, { outcome: 'escalated', because: `${because}: ${left.slice(0, 5).join(', ')}` });
 
 /** Nothing was done: everything is looked at again. */
-function notStopped(state: In<'stopping'>, { kind, because }: Extract<StopResult, { kind: 'interfered' | 'unsent' }>, at: number): RecoveryState {
-  const after = noted({ ...state, stopsStarted: state.stopsStarted - 1 }, at, kind === 'unsent' ? 'not sent' : 'looked again', because);
-  return backOff(after, kind === 'unsent' ? `the stop could not be sent: ${because}` : 'somebody else keeps changing the job', again[kind]);
+function notStopped(
+  state: In<'stopping'>,
+  { kind, because }: Extract<StopResult, { kind: 'interfered' | 'unsent' }>,
+  at: number,
+): RecoveryState {
+  const after = noted(
+    { ...state, stopsStarted: state.stopsStarted - 1 },
+    at,
+    kind === 'unsent' ? 'not sent' : 'looked again',
+    because,
+  );
+  return backOff(
+    after,
+    kind === 'unsent' ? `the stop could not be sent: ${because}` : 'somebody else keeps changing the job',
+    again[kind],
+  );
 }
 
 /** The attempt is gone. The whole job was stopped after a gentler level failed, which answers that failure. */
-function stopped(state: In<'stopping'>, { attempt, by, pods, terminating }: Stopping, result: Done, at: number): RecoveryState {
+function stopped(
+  state: In<'stopping'>,
+  { attempt, by, pods, terminating }: Stopping,
+  result: Done,
+  at: number,
+): RecoveryState {
   const { decision, facts, covers, forcing: forced } = state;
   const level = levelOf(decision);
   // Pods that were terminating went with the attempt, though somebody else had deleted them.
@@ -130,7 +184,10 @@ function stopped(state: In<'stopping'>, { attempt, by, pods, terminating }: Stop
   const how = `by ${by}${notProvenDead(forced)}`;
   const after = {
     ...state,
-    stops: [...state.stops, { attempt, by, at: result.at, pods: gone, ...digest, ...(forced.length > 0 ? { forced } : {}) }],
+    stops: [
+      ...state.stops,
+      { attempt, by, at: result.at, pods: gone, ...digest, ...(forced.length > 0 ? { forced } : {}) },
+    ],
     stoppedPods: [...new Set([...state.stoppedPods, ...went])],
     remaining: level ? facts.pods.flatMap(({ uid }) => (level.pods.includes(uid) ? [] : [uid])) : [],
     level,

@@ -5,7 +5,16 @@ import { attemptAwaited, enterStarting, progressAwaited } from './attempt-transi
 import { refusal } from './end.ts';
 import type { EventOf, RecoveryEvent } from './events.ts';
 import { beginHold } from './holds.ts';
-import { notProvenDead, forcedEver, isPassedOver, noted, showing, withFaults, withHandled, withProgressBefore } from './incident.ts';
+import {
+  notProvenDead,
+  forcedEver,
+  isPassedOver,
+  noted,
+  showing,
+  withFaults,
+  withHandled,
+  withProgressBefore,
+} from './incident.ts';
 import { decided, prepared } from './plan-transitions.ts';
 import { answer, ask, drop, expire } from './questions.ts';
 import { decideAgain, enter, enterEnding, type In, type Phase, type RecoveryState } from './state.ts';
@@ -19,14 +28,20 @@ const escalateAfterMs = 24 * 3_600_000;
 const answered = <Before extends RecoveryState, Event extends { readonly turn: number }>(
   to: readonly Phase[],
   next: (state: Before, event: Event) => RecoveryState,
-): Transition<RecoveryState, Before, Event> => ({ to, next: (state, event) => (event.turn === state.turn ? next(state, event) : state) });
+): Transition<RecoveryState, Before, Event> => ({
+  to,
+  next: (state, event) => (event.turn === state.turn ? next(state, event) : state),
+});
 
 /** In every phase. */
 const always = {
   faultsObserved: { to: [], next: (state, { faults, at }) => withFaults(state, faults, at) },
   recheckRequested: { to: [], next: (state) => ({ ...state, revision: state.revision + 1 }) },
   pauseChanged: { to: [], next: (state, { paused }) => ({ ...state, paused, revision: state.revision + 1 }) },
-  questionAnswered: { to: [], next: (state, { given, at }) => ({ ...state, questions: answer(state.questions, given, at) }) },
+  questionAnswered: {
+    to: [],
+    next: (state, { given, at }) => ({ ...state, questions: answer(state.questions, given, at) }),
+  },
 } satisfies CommonTransitions<RecoveryState, RecoveryEvent>;
 
 /** Where a job may be resumed, which may take long. */
@@ -44,17 +59,37 @@ const open = {
 /** What a step does, before a stop or after it. */
 const stepping = {
   happened: resuming.happened,
-  stepChanged: answered([], (state, { step, change }: EventOf<'stepChanged'>) => ({ ...state, steps: changedStep(state.steps, step, change) })),
+  stepChanged: answered([], (state, { step, change }: EventOf<'stepChanged'>) => ({
+    ...state,
+    steps: changedStep(state.steps, step, change),
+  })),
   shown: answered([], (state, { phase, words, at }: EventOf<'shown'>) => showing(state, at, phase, words)),
-  asked: answered([], (state, { name, approval, at }: EventOf<'asked'>) => ({ ...state, questions: ask(state.questions, name, approval, at) })),
-  answerAwaited: answered([], (state, { name, at }: EventOf<'answerAwaited'>) => ({ ...state, questions: expire(state.questions, name, at) })),
-  questionDropped: answered([], (state, { name }: EventOf<'questionDropped'>) => ({ ...state, questions: drop(state.questions, name) })),
-  waited: answered([], (state, { ms }: EventOf<'waited'>) => ({ ...state, steps: changedSteps(state.steps, { kind: 'waited', ms }) })),
+  asked: answered([], (state, { name, approval, at }: EventOf<'asked'>) => ({
+    ...state,
+    questions: ask(state.questions, name, approval, at),
+  })),
+  answerAwaited: answered([], (state, { name, at }: EventOf<'answerAwaited'>) => ({
+    ...state,
+    questions: expire(state.questions, name, at),
+  })),
+  questionDropped: answered([], (state, { name }: EventOf<'questionDropped'>) => ({
+    ...state,
+    questions: drop(state.questions, name),
+  })),
+  waited: answered([], (state, { ms }: EventOf<'waited'>) => ({
+    ...state,
+    steps: changedSteps(state.steps, { kind: 'waited', ms }),
+  })),
   trainedOn: answered([], (state) => ({ ...state, steps: changedSteps(state.steps, { kind: 'trainedOn' }) })),
   processesAsked: answered([], (state) => ({ ...state, stopsStarted: state.stopsStarted + 1 })),
-  progressSeen: answered([], (state, { progress }: EventOf<'progressSeen'>) => ({ ...state, progress: { ...state.progress, after: progress } })),
+  progressSeen: answered([], (state, { progress }: EventOf<'progressSeen'>) => ({
+    ...state,
+    progress: { ...state.progress, after: progress },
+  })),
   levelTried: answered([], (state, { tried }: EventOf<'levelTried'>) => ({ ...state, tried: [...state.tried, tried] })),
-  passedOverDropped: answered([], (state) => (isPassedOver(state) ? { ...state, tried: state.tried.slice(0, -1) } : state)),
+  passedOverDropped: answered([], (state) =>
+    isPassedOver(state) ? { ...state, tried: state.tried.slice(0, -1) } : state,
+  ),
   nextSizeChosen: answered([], (state, { pods }: EventOf<'nextSizeChosen'>) => ({ ...state, nextPods: pods })),
 } satisfies CommonTransitions<RecoveryState, RecoveryEvent>;
 
@@ -71,7 +106,9 @@ export const recoveryTransitions: Transitions<RecoveryState, RecoveryEvent> = {
     holdStarted: answered([], holdStarted),
     subscribed: answered([], (state) => ({ ...state, subscribedAt: state.revision })),
     lookOutdated: answered(['deciding'], decideAgain),
-    denied: answered(['ending'], (state, { answer: given, at }) => enterEnding(noted(state, at, 'denied', `${given.by}: ${given.reason}`), refusal(given))),
+    denied: answered(['ending'], (state, { answer: given, at }) =>
+      enterEnding(noted(state, at, 'denied', `${given.by}: ${given.reason}`), refusal(given)),
+    ),
     holdExpired: answered(['ending'], holdExpired),
   },
   preparing: { ...open, ...stepping, prepared: answered(['deciding', 'preparing', 'stopping', 'ending'], prepared) },
@@ -88,7 +125,9 @@ export const recoveryTransitions: Transitions<RecoveryState, RecoveryEvent> = {
     ...stepping,
     ...resuming,
     // A job that is still suspended has no next attempt.
-    attemptReleased: answered(['starting'], (state, { at }) => (state.suspended ? state : enterStarting(withHandled(state, state.covers.faults), at))),
+    attemptReleased: answered(['starting'], (state, { at }) =>
+      state.suspended ? state : enterStarting(withHandled(state, state.covers.faults), at),
+    ),
   },
   starting: { ...open, attemptAwaited: answered(['deciding', 'placing', 'verifying', 'ending'], attemptAwaited) },
   placing: { ...open, attemptAwaited: answered(['deciding', 'verifying', 'ending'], attemptAwaited) },
@@ -96,7 +135,9 @@ export const recoveryTransitions: Transitions<RecoveryState, RecoveryEvent> = {
   ending: { ...always, ...resuming, settled: answered(['recording'], settled) },
   recording: {
     ...always,
-    recorded: answered(['ended'], (state, { at }) => showing(enter(state, { ...ofEnd(state), phase: 'ended' }), at, 'ended', inShort(state))),
+    recorded: answered(['ended'], (state, { at }) =>
+      showing(enter(state, { ...ofEnd(state), phase: 'ended' }), at, 'ended', inShort(state)),
+    ),
   },
   ended: always,
 };
@@ -112,7 +153,11 @@ function holdStarted(state: In<'held'>, { at }: EventOf<'holdStarted'>): Recover
   const { decision, reason } = state;
   const { holds, isFirst, since } = beginHold(state.holds, reason, at);
   const until = since + (reason === 'held' ? state.input.limits.holdMs : escalateAfterMs);
-  const held = showing({ ...state, holds, until }, at, 'held', { because: `held: ${decision.because}`, waitingFor: decision.remedy, until });
+  const held = showing({ ...state, holds, until }, at, 'held', {
+    because: `held: ${decision.because}`,
+    waitingFor: decision.remedy,
+    until,
+  });
   return isFirst ? noted(held, at, 'held', decision.because) : held;
 }
 
@@ -124,7 +169,10 @@ function holdExpired(state: In<'held'>): RecoveryState {
 /** However the recovery ends, kcover's own suspend is removed, or the end says that it is not. */
 function settled(state: In<'ending'>, { failed, at }: EventOf<'settled'>): RecoveryState {
   if (state.suspended && failed === undefined) return state;
-  const { because, ...end } = failed === undefined ? state.end : { outcome: 'escalated' as const, because: `${state.end.because}; and ${failed}` };
+  const { because, ...end } =
+    failed === undefined
+      ? state.end
+      : { outcome: 'escalated' as const, because: `${state.end.because}; and ${failed}` };
   const why = `${because}${notProvenDead(forcedEver(state))}`;
   const closed = noted({ ...state, questions: { asked: state.questions.asked } }, at, end.outcome, why);
   const shown = showing(closed, at, 'recording', { because: why, waitingFor: 'the record store' });

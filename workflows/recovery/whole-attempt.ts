@@ -6,8 +6,13 @@ import { perform } from '../proxies.ts';
 type Listed = Awaited<ReturnType<Activities['listPods']>>;
 
 /** The facts with every pod, which a stop needs by name: a look at a large attempt leaves most of them out. */
-export async function wholeAttempt(job: JobRef, facts: AttemptFacts): Promise<AttemptFacts | 'others run' | 'not seen'> {
-  return facts.more ? completed({ ...facts, more: facts.more }, await perform('listPods', 'every pod of the attempt', { job })) : facts;
+export async function wholeAttempt(
+  job: JobRef,
+  facts: AttemptFacts,
+): Promise<AttemptFacts | 'others run' | 'not seen'> {
+  return facts.more
+    ? completed({ ...facts, more: facts.more }, await perform('listPods', 'every pod of the attempt', { job }))
+    : facts;
 }
 
 /** Terminating pods may have gone since the look: the newer list counts. */
@@ -16,5 +21,7 @@ export function completed(
   { pods, terminating, digest, unobservable }: Listed,
 ): AttemptFacts | 'others run' | 'not seen' {
   if (unobservable !== undefined) return 'not seen';
-  return digest === facts.more.digest ? { ...facts, pods, terminating, more: { pods: 0, terminating: 0, digest } } : 'others run';
+  return digest === facts.more.digest
+    ? { ...facts, pods, terminating, more: { pods: 0, terminating: 0, digest } }
+    : 'others run';
 }

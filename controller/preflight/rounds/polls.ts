@@ -52,7 +52,10 @@ export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollM
         plan: (facts) => planRound(facts, settings),
         withinMs: settings.within,
         onPlan: (round, { kind, because }, without) =>
-          log.info({ namespace, workload: name, round, kind, because, without: without.slice(0, 50) }, 'a preflight round is planned'),
+          log.info(
+            { namespace, workload: name, round, kind, because, without: without.slice(0, 50) },
+            'a preflight round is planned',
+          ),
       });
     runs.set(id, run);
     return run;
@@ -89,8 +92,13 @@ export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollM
       const pod = await podWaits.await(uid);
       if (signal.aborted) return notLeading();
       if (pod === 'asked again') return askedAgain;
-      if (pod === 'full') return refused('not-testing', 'this pod is not known yet, and too many others wait for that already: ask again');
-      if (pod === 'unknown') return refused('not-testing', 'no pod of this token tests its node: it needs the label kcover.io/preflight');
+      if (pod === 'full')
+        return refused(
+          'not-testing',
+          'this pod is not known yet, and too many others wait for that already: ask again',
+        );
+      if (pod === 'unknown')
+        return refused('not-testing', 'no pod of this token tests its node: it needs the label kcover.io/preflight');
       forgetGone();
       const id = preflightWorkflowId(pod.workload);
       held.get(id)?.get(uid)?.('asked again');

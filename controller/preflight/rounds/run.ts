@@ -87,11 +87,14 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
   function objection({ rank }: RoundPod, request: RoundRequest): string | undefined {
     if (rank >= request.size) return `rank ${rank} is not below the size ${request.size}`;
     const others = members.size - (members.has(rank) ? 1 : 0);
-    return others > 0 && request.size !== size ? `other ranks of this run say that there are ${size}, not ${request.size}` : undefined;
+    return others > 0 && request.size !== size
+      ? `other ranks of this run say that there are ${size}, not ${request.size}`
+      : undefined;
   }
 
   function register(pod: RoundPod, request: RoundRequest, now: number): void {
-    if (planned.length === 0 && (members.size === 0 || size !== request.size)) awaited = new Set(Array.from({ length: request.size }, (_, rank) => rank));
+    if (planned.length === 0 && (members.size === 0 || size !== request.size))
+      awaited = new Set(Array.from({ length: request.size }, (_, rank) => rank));
     size = request.size;
     members.set(pod.rank, { pod, request });
     if (request.results.length < planned.length) {
@@ -141,15 +144,25 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
 
   function answer({ rank }: RoundPod, round: number): RoundReply {
     const last = planned.at(-1);
-    if (round >= planned.length && last?.kind !== 'done') return { kind: 'hold', until: lastSeenAt + withinMs, because: whomFor() };
+    if (round >= planned.length && last?.kind !== 'done')
+      return { kind: 'hold', until: lastSeenAt + withinMs, because: whomFor() };
     const found = planned[round] ?? last;
     if (found?.kind === 'done') return done(found.because);
     const peer = found?.kind === 'round' ? found.peers.get(rank) : undefined;
     const other = peer === undefined ? undefined : members.get(peer);
     // A partner that has finished the round, or is gone, would only be waited for.
-    if (peer === undefined || !other || other.request.results.length > round) return { kind: 'answer', answer: { kind: 'idle', round } };
+    if (peer === undefined || !other || other.request.results.length > round)
+      return { kind: 'answer', answer: { kind: 'idle', round } };
     const { pod, request } = other;
-    return { kind: 'answer', answer: { kind: 'round', round, peer: { rank: peer, node: pod.node, address: request.address }, lead: rank < peer } };
+    return {
+      kind: 'answer',
+      answer: {
+        kind: 'round',
+        round,
+        peer: { rank: peer, node: pod.node, address: request.address },
+        lead: rank < peer,
+      },
+    };
   }
 
   function whomFor(): string {

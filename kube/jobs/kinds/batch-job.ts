@@ -32,7 +32,10 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
       roles: roles(object),
       suspended: specSuspend.isSuspended(object),
       canStopBy: suspendUnlessQueued(object),
-      failsWhenDeleted: { because: 'a batch Job counts deleted pods as failures', remedy: 'take the job out of the queue' },
+      failsWhenDeleted: {
+        because: 'a batch Job counts deleted pods as failures',
+        remedy: 'take the job out of the queue',
+      },
       unsafeSuspend: unsafeBatchJob({
         ranks: livePods(job),
         restartPolicy: job.spec?.template?.spec?.restartPolicy,
@@ -60,7 +63,13 @@ function labelsOf({ metadata: { name = '', uid = '' } = {} }: KubernetesObject):
 /** The server allows completions of an Indexed job to change only together with its parallelism. Once ranks have succeeded, fewer ranks would be different ones. */
 function sizes(object: KubernetesObject): JobSizes | undefined {
   const { spec, status }: BatchJob = object;
-  if (spec?.completionMode !== 'Indexed' || spec.completions === undefined || spec.completions !== spec.parallelism || status?.succeeded) return undefined;
+  if (
+    spec?.completionMode !== 'Indexed' ||
+    spec.completions === undefined ||
+    spec.completions !== spec.parallelism ||
+    status?.succeeded
+  )
+    return undefined;
   return { now: spec.completions, least: 1 };
 }
 
@@ -78,7 +87,9 @@ function ranksThatAreThrough({ spec, status }: BatchJob): Reason | undefined {
 function livePods(job: BatchJob): number {
   const parallelism = job.spec?.parallelism ?? 1;
   const completions = job.spec?.completions;
-  return completions === undefined ? parallelism : Math.max(0, Math.min(parallelism, completions - (job.status?.succeeded ?? 0)));
+  return completions === undefined
+    ? parallelism
+    : Math.max(0, Math.min(parallelism, completions - (job.status?.succeeded ?? 0)));
 }
 
 export const batchJob: JobKindEntry = {

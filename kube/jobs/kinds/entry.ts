@@ -1,7 +1,15 @@
 /** The description of a kind of job. */
 
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { JobKind, JobRef, JobView, PodRole, Reason, RestartPolicy, StopMethod } from '../../../contract/job/jobs.ts';
+import type {
+  JobKind,
+  JobRef,
+  JobView,
+  PodRole,
+  Reason,
+  RestartPolicy,
+  StopMethod,
+} from '../../../contract/job/jobs.ts';
 import type { JobSizes, Labels } from '../../../contract/recovery/placement.ts';
 import type { QuarantineTaint } from '../../nodes/nodes.ts';
 import type { IsRank } from './rank-containers.ts';
@@ -61,7 +69,10 @@ export interface Resizing {
   /** Whether pod templates can be changed. */
   readonly templates: boolean;
   /** The part of a merge patch of the spec; without `pods` the size stays. The priority class is left out where templates cannot be changed. */
-  readonly patch: (object: KubernetesObject, target: { readonly pods?: number; readonly priorityClass?: string }) => object;
+  readonly patch: (
+    object: KubernetesObject,
+    target: { readonly pods?: number; readonly priorityClass?: string },
+  ) => object;
 }
 
 /** One role of a job: its pods and what happens when one ends. */

@@ -42,7 +42,13 @@ export const namespacePath = ({ group, version, plural }: JobKindEntry, namespac
 export const jobPath = (job: JobRef): string => objectPath(namespacePath(jobKinds[job.kind], job.namespace), job.name);
 
 /** The kind for a kind, group and version of the API. */
-export const jobKindOf = ({ apiVersion, kind }: { readonly apiVersion?: string | undefined; readonly kind?: string | undefined }): JobKind | undefined =>
+export const jobKindOf = ({
+  apiVersion,
+  kind,
+}: {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+}): JobKind | undefined =>
   kinds.find((each) => jobKinds[each].objectKind === kind && jobKinds[each].apiVersion === apiVersion);
 
 /** The job that controls an object by its owner reference, if of a known kind. Another job may own it in turn: see `owner-jobs.ts`. */

@@ -33,7 +33,10 @@ export const podsOfSets = label('jobset-name');
 export const selectorOfSet = ({ name }: JobRef): string => `${podsOfSets}=${name}`;
 
 /** Labels of the pods of one of its replicated jobs. */
-export const labelsOfSet = (set: string, replicatedJob: string): Labels => ({ [podsOfSets]: set, [label('replicatedjob-name')]: replicatedJob });
+export const labelsOfSet = (set: string, replicatedJob: string): Labels => ({
+  [podsOfSets]: set,
+  [label('replicatedjob-name')]: replicatedJob,
+});
 
 /** Whether a batch Job of the JobSet of this name, in the same namespace, controls the pod: labels alone can be forged. */
 export function isOfSet({ namespace, name }: JobRef, { metadata }: V1Pod): boolean {
@@ -78,7 +81,12 @@ function roles(object: KubernetesObject): readonly JobRole[] {
 
 function limitsOf({ replicas = 1, template }: ReplicatedJob) {
   const { parallelism = 1, completions = parallelism, backoffLimit, template: pod } = template?.spec ?? {};
-  return { replicas, ranks: Math.min(parallelism, completions), restartPolicy: pod?.spec?.restartPolicy ?? 'OnFailure', backoffLimit };
+  return {
+    replicas,
+    ranks: Math.min(parallelism, completions),
+    restartPolicy: pod?.spec?.restartPolicy ?? 'OnFailure',
+    backoffLimit,
+  };
 }
 
 /** Jobs that succeeded are not run again. */

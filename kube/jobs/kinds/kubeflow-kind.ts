@@ -5,7 +5,13 @@ import type { Labels } from '../../../contract/recovery/placement.ts';
 import { jobKindNames, type JobView, type PodRole } from '../../../contract/job/jobs.ts';
 import type { QuarantineTaint } from '../../nodes/nodes.ts';
 import type { JobKindEntry, JobRole } from './entry.ts';
-import { type KubeflowJob, type KubeflowKind, kubeflowLabel, type ReplicaRole, type SuccessRule } from './kubeflow-job.ts';
+import {
+  type KubeflowJob,
+  type KubeflowKind,
+  kubeflowLabel,
+  type ReplicaRole,
+  type SuccessRule,
+} from './kubeflow-job.ts';
 import { kubeflowResizing, replicasOf, scalingRole, writesOfSize } from './kubeflow-size.ts';
 import { podRole } from './pod-role.ts';
 import { isNamed } from './rank-containers.ts';
@@ -32,7 +38,8 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
     writes: [...runPolicySuspend.writes, ...writesOfSize(data)],
     keepsEndedPods: false,
     isRank: isNamed(data.container),
-    roleOf: (labels) => podRole(labels[kubeflowLabel('replica-type')]?.toLowerCase(), labels[kubeflowLabel('replica-index')]),
+    roleOf: (labels) =>
+      podRole(labels[kubeflowLabel('replica-type')]?.toLowerCase(), labels[kubeflowLabel('replica-index')]),
     succeedsWith: (object) => succeedsWith(data, object),
     roles: (object) => jobRoles(data, object),
     resizing: kubeflowResizing(data),
@@ -56,7 +63,10 @@ function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTai
       kind: data.kind,
       roles,
       suspended: runPolicySuspend.isSuspended(object),
-      canStopBy: [...suspendUnlessQueued(object), ...(recreates && !failsWhenDeleted ? (['delete-collection'] as const) : [])],
+      canStopBy: [
+        ...suspendUnlessQueued(object),
+        ...(recreates && !failsWhenDeleted ? (['delete-collection'] as const) : []),
+      ],
       failsWhenDeleted,
       finished: finishedBy(job.status?.conditions, 'Succeeded', 'Failed'),
       succeedsWith: succeedsWith(data, object),
@@ -65,7 +75,8 @@ function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTai
   );
 }
 
-const jobRoles = (data: KubeflowKind, job: KubeflowJob): readonly JobRole[] => [...rolesOf(data, job)].map(([name, role]) => jobRole(data, job, name, role));
+const jobRoles = (data: KubeflowKind, job: KubeflowJob): readonly JobRole[] =>
+  [...rolesOf(data, job)].map(([name, role]) => jobRole(data, job, name, role));
 
 const jobRole = (data: KubeflowKind, job: KubeflowJob, name: string, role: ReplicaRole): JobRole => ({
   replicas: replicasOf(data, name, role),
@@ -88,9 +99,15 @@ const labelsOf = (data: KubeflowKind, { metadata }: KubeflowJob, role: string): 
 /** Reasons that hold for any restart policy. */
 function whyDeletingFails({ kind, recreatesWith }: KubeflowKind, { spec }: KubeflowJob): JobView['failsWhenDeleted'] {
   if (recreatesWith.length === 0)
-    return { because: `the controller of ${kind} fails a job whose pods are deleted, whatever its restart policy`, remedy: 'take the job out of the queue' };
+    return {
+      because: `the controller of ${kind} fails a job whose pods are deleted, whatever its restart policy`,
+      remedy: 'take the job out of the queue',
+    };
   if (spec?.runPolicy?.backoffLimit === 0)
-    return { because: 'with backoffLimit 0 its controller fails the job when pods are deleted', remedy: 'raise runPolicy.backoffLimit, or leave it out' };
+    return {
+      because: 'with backoffLimit 0 its controller fails the job when pods are deleted',
+      remedy: 'raise runPolicy.backoffLimit, or leave it out',
+    };
   return undefined;
 }
 
@@ -102,4 +119,5 @@ function succeedsWith(data: KubeflowKind, object: KubernetesObject): PodRole | u
 }
 
 const fits = ({ given, unless = {} }: SuccessRule, spec: Readonly<Record<string, unknown>>): boolean =>
-  (given === undefined || (spec[given] ?? undefined) !== undefined) && !Object.entries(unless).some(([field, value]) => spec[field] === value);
+  (given === undefined || (spec[given] ?? undefined) !== undefined) &&
+  !Object.entries(unless).some(([field, value]) => spec[field] === value);

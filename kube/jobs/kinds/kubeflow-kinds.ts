@@ -19,12 +19,17 @@ export const kubeflowKinds = {
   }),
   TFJob: kubeflowKind({
     kind: 'TFJob',
-    unprotected: 'with restart policy Never, or ExitCode and a code below 128, the first rank that dies fails it, and a drain fails it with any policy',
+    unprotected:
+      'with restart policy Never, or ExitCode and a code below 128, the first rank that dies fails it, and a drain fails it with any policy',
     roles: 'tfReplicaSpecs',
     container: 'tensorflow',
     fillsIn: { restartPolicy: 'Never' },
     recreatesWith: [],
-    succeedsWith: [{ role: 'chief' }, { role: 'master' }, { role: 'worker', index: 0, unless: { successPolicy: 'AllWorkers' } }],
+    succeedsWith: [
+      { role: 'chief' },
+      { role: 'master' },
+      { role: 'worker', index: 0, unless: { successPolicy: 'AllWorkers' } },
+    ],
   }),
   MPIJob: kubeflowKind({
     kind: 'MPIJob',

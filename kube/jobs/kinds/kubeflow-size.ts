@@ -8,10 +8,14 @@ import type { KubeflowJob, KubeflowKind, ReplicaRole } from './kubeflow-job.ts';
 /** In lower case. */
 export const scalingRole = 'worker';
 
-export const replicasOf = ({ fillsIn }: KubeflowKind, name: string, { replicas }: ReplicaRole): number => replicas ?? fillsIn.replicas?.[name] ?? 1;
+export const replicasOf = ({ fillsIn }: KubeflowKind, name: string, { replicas }: ReplicaRole): number =>
+  replicas ?? fillsIn.replicas?.[name] ?? 1;
 
 /** Roles with their names as in the object, in any case. */
-const rolesAsWritten = ({ roles }: KubeflowKind, { spec }: KubeflowJob): (readonly [name: string, role: ReplicaRole])[] =>
+const rolesAsWritten = (
+  { roles }: KubeflowKind,
+  { spec }: KubeflowJob,
+): (readonly [name: string, role: ReplicaRole])[] =>
   Object.entries((spec?.[roles] ?? {}) as Readonly<Record<string, ReplicaRole>>);
 
 export const kubeflowResizing = (data: KubeflowKind): Resizing => ({
@@ -44,12 +48,18 @@ function smallerGang({ spec }: KubeflowJob, pods: number): object {
   return minAvailable > pods ? { runPolicy: { schedulingPolicy: { minAvailable: pods } } } : {};
 }
 
-const podsIn = (data: KubeflowKind, job: KubeflowJob): number => rolesAsWritten(data, job).reduce((sum, [name, role]) => sum + countOf(data, name, role), 0);
+const podsIn = (data: KubeflowKind, job: KubeflowJob): number =>
+  rolesAsWritten(data, job).reduce((sum, [name, role]) => sum + countOf(data, name, role), 0);
 const workersIn = (data: KubeflowKind, job: KubeflowJob): number =>
-  rolesAsWritten(data, job).reduce((sum, [name, role]) => (name.toLowerCase() === scalingRole ? sum + countOf(data, name, role) : sum), 0);
-const countOf = (data: KubeflowKind, name: string, role: ReplicaRole): number => replicasOf(data, name.toLowerCase(), role);
+  rolesAsWritten(data, job).reduce(
+    (sum, [name, role]) => (name.toLowerCase() === scalingRole ? sum + countOf(data, name, role) : sum),
+    0,
+  );
+const countOf = (data: KubeflowKind, name: string, role: ReplicaRole): number =>
+  replicasOf(data, name.toLowerCase(), role);
 
-const workersAt = (data: KubeflowKind, job: KubeflowJob, pods: number): number => pods - (podsIn(data, job) - workersIn(data, job));
+const workersAt = (data: KubeflowKind, job: KubeflowJob, pods: number): number =>
+  pods - (podsIn(data, job) - workersIn(data, job));
 
 function sizes(data: KubeflowKind, object: KubernetesObject): JobSizes | undefined {
   const job: KubeflowJob = object;

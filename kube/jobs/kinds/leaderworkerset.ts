@@ -15,7 +15,11 @@ import { suspendUnlessQueued, viewOf } from './view.ts';
 interface LeaderWorkerSet extends KubernetesObject {
   readonly spec?: {
     readonly replicas?: number;
-    readonly leaderWorkerTemplate?: { readonly size?: number; readonly leaderTemplate?: V1PodTemplateSpec; readonly workerTemplate?: V1PodTemplateSpec };
+    readonly leaderWorkerTemplate?: {
+      readonly size?: number;
+      readonly leaderTemplate?: V1PodTemplateSpec;
+      readonly workerTemplate?: V1PodTemplateSpec;
+    };
   };
 }
 
@@ -26,7 +30,13 @@ const podsOfKind = label('name');
 function namedBy({ metadata }: Pick<V1Pod, 'metadata'>): string | undefined {
   const name = metadata?.labels?.[podsOfKind];
   const owner = controllerOf(metadata?.ownerReferences);
-  if (name === undefined || !isObjectName(name) || owner?.kind !== 'StatefulSet' || !owner.apiVersion.startsWith('apps/')) return undefined;
+  if (
+    name === undefined ||
+    !isObjectName(name) ||
+    owner?.kind !== 'StatefulSet' ||
+    !owner.apiVersion.startsWith('apps/')
+  )
+    return undefined;
   const isLeaders = owner.name === name;
   const isWorkers = owner.name.startsWith(`${name}-`) && /^\d+$/.test(owner.name.slice(name.length + 1));
   return isLeaders || isWorkers ? name : undefined;

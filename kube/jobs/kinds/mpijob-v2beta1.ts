@@ -35,8 +35,14 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
       roles: podsOf,
       suspended: runPolicySuspend.isSuspended(object),
       canStopBy: suspendUnlessQueued(object),
-      failsWhenDeleted: { because: 'its launcher is a batch Job, which counts deleted pods as failures', remedy: 'take the job out of the queue' },
-      unsafeSuspend: unsafeLauncher({ restartPolicy: podsOf[0]?.restartPolicy, backoffLimit: spec?.runPolicy?.backoffLimit }),
+      failsWhenDeleted: {
+        because: 'its launcher is a batch Job, which counts deleted pods as failures',
+        remedy: 'take the job out of the queue',
+      },
+      unsafeSuspend: unsafeLauncher({
+        restartPolicy: podsOf[0]?.restartPolicy,
+        backoffLimit: spec?.runPolicy?.backoffLimit,
+      }),
       incomplete: spec?.runPolicy?.cleanPodPolicy === 'Running' ? failedWorkersStay : undefined,
       finished: finishedBy(status?.conditions, 'Succeeded', 'Failed'),
       succeedsWith: { role: 'launcher' },
@@ -53,7 +59,10 @@ const failedWorkersStay: Reason = {
 
 function roles(object: KubernetesObject): readonly JobRole[] {
   const { metadata, spec }: MPIJob = object;
-  const role = (name: 'Launcher' | 'Worker', usual: { readonly restartPolicy: 'OnFailure' | 'Never'; readonly replicas: number }): JobRole => {
+  const role = (
+    name: 'Launcher' | 'Worker',
+    usual: { readonly restartPolicy: 'OnFailure' | 'Never'; readonly replicas: number },
+  ): JobRole => {
     const { replicas = usual.replicas, restartPolicy, template } = spec?.mpiReplicaSpecs?.[name] ?? { replicas: 0 };
     return {
       replicas,
@@ -66,7 +75,10 @@ function roles(object: KubernetesObject): readonly JobRole[] {
       },
     };
   };
-  return [role('Launcher', { restartPolicy: 'OnFailure', replicas: 1 }), role('Worker', { restartPolicy: 'Never', replicas: 0 })];
+  return [
+    role('Launcher', { restartPolicy: 'OnFailure', replicas: 1 }),
+    role('Worker', { restartPolicy: 'Never', replicas: 0 }),
+  ];
 }
 
 export const mpiJobV2beta1: JobKindEntry = {
@@ -83,8 +95,12 @@ export const mpiJobV2beta1: JobKindEntry = {
   // The batch Job of the launcher has a name of its own: other pods have neither these labels nor such an owner.
   owns: (job, { metadata }) => {
     const owner = controllerOf(metadata?.ownerReferences);
-    if (metadata?.namespace !== job.namespace || metadata.labels?.[kubeflowLabel('job-name')] !== job.name) return false;
-    return owner?.uid === job.uid || (owner?.kind === 'Job' && owner.apiVersion.startsWith('batch/') && owner.name === `${job.name}-launcher`);
+    if (metadata?.namespace !== job.namespace || metadata.labels?.[kubeflowLabel('job-name')] !== job.name)
+      return false;
+    return (
+      owner?.uid === job.uid ||
+      (owner?.kind === 'Job' && owner.apiVersion.startsWith('batch/') && owner.name === `${job.name}-launcher`)
+    );
   },
   view,
   ...runPolicySuspend,

@@ -29,7 +29,8 @@ const restartsOfRank = 2;
  * terminating ones, and also while the job is suspended (`pastBackoffLimitOnFailure`). With Never, ended pods count while they have their
  * finalizer.
  */
-const neededLimit = ({ ranks, restartPolicy }: JobLimits): number => (restartPolicy === 'Never' ? ranks : restartsOfRank * ranks);
+const neededLimit = ({ ranks, restartPolicy }: JobLimits): number =>
+  restartPolicy === 'Never' ? ranks : restartsOfRank * ranks;
 
 const isTooLow = (limits: JobLimits): boolean => (limits.backoffLimit ?? usualBackoffLimit) < neededLimit(limits);
 

@@ -26,7 +26,8 @@ const ownerKindsOf: Partial<Record<JobKind, readonly (keyof typeof ownerKinds)[]
 export const mayHaveOwnerJob = (kind: JobKind): boolean => ownerKindsOf[kind] !== undefined;
 
 /** The API server only checks that neither is empty: a name with `/` or `?` would form the path of another object. */
-export const isValidOwner = ({ name, uid }: Pick<V1OwnerReference, 'name' | 'uid'>): boolean => isObjectName(name) && isObjectUid(uid);
+export const isValidOwner = ({ name, uid }: Pick<V1OwnerReference, 'name' | 'uid'>): boolean =>
+  isObjectName(name) && isObjectUid(uid);
 
 /** The controller of an object, as its owner references claim. */
 export const controllerOf = (owners: readonly V1OwnerReference[] | undefined): V1OwnerReference | undefined =>
@@ -35,12 +36,15 @@ export const controllerOf = (owners: readonly V1OwnerReference[] | undefined): V
 /** The owner of the job of this kind with this metadata, as an owner reference claims; it is in the same namespace. */
 export function ownerJobOf(child: JobKind, { namespace = '', ownerReferences }: V1ObjectMeta = {}): JobRef | undefined {
   const owner = controllerOf(ownerReferences);
-  const kind = ownerKindsOf[child]?.find((each) => ownerKinds[each].kind === owner?.kind && owner.apiVersion.startsWith(ownerKinds[each].apiVersion));
+  const kind = ownerKindsOf[child]?.find(
+    (each) => ownerKinds[each].kind === owner?.kind && owner.apiVersion.startsWith(ownerKinds[each].apiVersion),
+  );
   return owner && kind && isValidOwner(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
 }
 
 /** Identifies a job by its whole owner reference: a forged one may have the UID of a job in another namespace. */
-export const jobKey = ({ kind, namespace, name, uid }: JobRef): string => `${kind}/${namespace}/${name}/${knownByName.has(kind) ? '' : uid}`;
+export const jobKey = ({ kind, namespace, name, uid }: JobRef): string =>
+  `${kind}/${namespace}/${name}/${knownByName.has(kind) ? '' : uid}`;
 
 /** Kinds whose pods give only the name of their job (`namedBy`). */
 const knownByName: ReadonlySet<JobKind> = new Set(['LeaderWorkerSet']);

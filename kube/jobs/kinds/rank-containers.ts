@@ -24,4 +24,5 @@ export const asksForAccelerators: IsRank = ({ spec }, container) => {
   return training.length === 0 || training.some(({ name }) => name === container);
 };
 
-const hasAccelerators = ({ resources }: V1Container): boolean => Object.keys({ ...resources?.limits, ...resources?.requests }).some(isAccelerator);
+const hasAccelerators = ({ resources }: V1Container): boolean =>
+  Object.keys({ ...resources?.limits, ...resources?.requests }).some(isAccelerator);

@@ -46,8 +46,9 @@ function rolesOf({ headGroupSpec, workerGroupSpecs = [] }: ClusterSpec = {}): re
     template,
     labels: { [label('group')]: group },
   });
-  const workers = workerGroupSpecs.map(({ groupName = '', replicas, minReplicas = 0, numOfHosts = 1, suspend, template }) =>
-    role(groupName, suspend ? 0 : (replicas ?? minReplicas) * numOfHosts, template),
+  const workers = workerGroupSpecs.map(
+    ({ groupName = '', replicas, minReplicas = 0, numOfHosts = 1, suspend, template }) =>
+      role(groupName, suspend ? 0 : (replicas ?? minReplicas) * numOfHosts, template),
   );
   return [role('headgroup', 1, headGroupSpec?.template), ...workers];
 }
@@ -55,7 +56,10 @@ function rolesOf({ headGroupSpec, workerGroupSpecs = [] }: ClusterSpec = {}): re
 const rolesOfCluster = (object: KubernetesObject): readonly JobRole[] => rolesOf((object as RayCluster).spec);
 const rolesOfJob = (object: KubernetesObject): readonly JobRole[] => rolesOf((object as RayJob).spec?.rayClusterSpec);
 
-const headDeleted: Reason = { because: 'what runs in a Ray cluster ends when its head is deleted', remedy: 'take the job out of the queue' };
+const headDeleted: Reason = {
+  because: 'what runs in a Ray cluster ends when its head is deleted',
+  remedy: 'take the job out of the queue',
+};
 
 function clusterView(object: KubernetesObject, taint: QuarantineTaint): JobView {
   return viewOf(
@@ -92,16 +96,25 @@ function jobView(object: KubernetesObject, taint: QuarantineTaint): JobView {
 function whyNotSuspended(object: KubernetesObject): Reason | undefined {
   const { spec }: RayJob = object;
   if (Object.keys(spec?.clusterSelector ?? {}).length > 0)
-    return { because: 'it runs in a Ray cluster that is not its own, and cannot be suspended', remedy: 'give it a rayClusterSpec, or opt in the RayCluster' };
+    return {
+      because: 'it runs in a Ray cluster that is not its own, and cannot be suspended',
+      remedy: 'give it a rayClusterSpec, or opt in the RayCluster',
+    };
   if (spec?.shutdownAfterJobFinishes !== true)
-    return { because: 'KubeRay suspends no RayJob that keeps its Ray cluster', remedy: 'set shutdownAfterJobFinishes: true' };
+    return {
+      because: 'KubeRay suspends no RayJob that keeps its Ray cluster',
+      remedy: 'set shutdownAfterJobFinishes: true',
+    };
   return undefined;
 }
 
 function finished(object: KubernetesObject): JobView['finished'] {
   const { jobDeploymentStatus, jobStatus, reason = jobStatus ?? '' } = (object as RayJob).status ?? {};
   if (jobDeploymentStatus !== 'Complete' && jobDeploymentStatus !== 'Failed') return undefined;
-  return { as: jobStatus === 'SUCCEEDED' && jobDeploymentStatus === 'Complete' ? 'succeeded' : 'failed', because: reason || jobDeploymentStatus };
+  return {
+    as: jobStatus === 'SUCCEEDED' && jobDeploymentStatus === 'Complete' ? 'succeeded' : 'failed',
+    because: reason || jobDeploymentStatus,
+  };
 }
 
 /** The random suffix of the name of a job's cluster, which has no vowels (`GenerateRayClusterName`; older versions put `raycluster` before it). */
@@ -110,7 +123,8 @@ const ofCluster = /^-(raycluster-)?[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 /** Pods name only their Ray cluster: whether its name is one that the operator generates for this job. */
 function ownsOfJob({ namespace, name }: JobRef, { metadata }: V1Pod): boolean {
   const owner = controllerOf(metadata?.ownerReferences);
-  if (metadata?.namespace !== namespace || owner?.kind !== 'RayCluster' || !owner.apiVersion.startsWith('ray.io/')) return false;
+  if (metadata?.namespace !== namespace || owner?.kind !== 'RayCluster' || !owner.apiVersion.startsWith('ray.io/'))
+    return false;
   return owner.name.startsWith(`${name}-`) && ofCluster.test(owner.name.slice(name.length));
 }
 

@@ -1,6 +1,12 @@
 /** TrainJob of trainer.kubeflow.org/v1alpha1: it creates a JobSet of its own name, whose pods are its pods. Source: trainer 2.0 and the main branch. */
 
-import type { KubernetesObject, V1ObjectMeta, V1PodSpec, V1PodTemplateSpec, V1ResourceRequirements } from '@kubernetes/client-node';
+import type {
+  KubernetesObject,
+  V1ObjectMeta,
+  V1PodSpec,
+  V1PodTemplateSpec,
+  V1ResourceRequirements,
+} from '@kubernetes/client-node';
 import type { JobView, Reason } from '../../../contract/job/jobs.ts';
 import type { QuarantineTaint } from '../../nodes/nodes.ts';
 import type { JobKindEntry, JobRole } from './entry.ts';
@@ -28,7 +34,11 @@ interface TrainJob extends KubernetesObject {
 
 interface RuntimePatch {
   readonly trainingRuntimeSpec?: {
-    readonly template?: { readonly spec?: { readonly replicatedJobs?: readonly { readonly template?: { readonly spec?: { readonly template?: Patch } } }[] } };
+    readonly template?: {
+      readonly spec?: {
+        readonly replicatedJobs?: readonly { readonly template?: { readonly spec?: { readonly template?: Patch } } }[];
+      };
+    };
   };
 }
 
@@ -51,8 +61,10 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
 
 /** The limits of its batch Jobs are defined in the runtime that it names. */
 const unknownLimits: Reason = {
-  because: 'its runtime sets when its batch Jobs fail because ranks exit with an error while they are suspended, and the TrainJob does not show that',
-  remedy: 'give the job templates of its runtime a backoffLimit of twice its nodes, and set recovery.unsafeSuspend.TrainJob: stop',
+  because:
+    'its runtime sets when its batch Jobs fail because ranks exit with an error while they are suspended, and the TrainJob does not show that',
+  remedy:
+    'give the job templates of its runtime a backoffLimit of twice its nodes, and set recovery.unsafeSuspend.TrainJob: stop',
 };
 
 /** Its templates are defined in the runtime that it names; the object itself has only the number of nodes, their resources, and overrides. */
@@ -68,7 +80,10 @@ function roles(object: KubernetesObject): readonly JobRole[] {
     ...(spec.podTemplateOverrides ?? []),
     ...(spec.runtimePatches ?? []).flatMap(templatesOf),
   ];
-  return [{ ...common, replicas, template: node }, ...patches.map((patch) => ({ ...common, replicas: 0, template: templateOf(patch) }))];
+  return [
+    { ...common, replicas, template: node },
+    ...patches.map((patch) => ({ ...common, replicas: 0, template: templateOf(patch) })),
+  ];
 }
 
 const nodesOf = ({ spec }: TrainJob): number => spec?.trainer?.numNodes ?? 1;
@@ -76,7 +91,10 @@ const nodesOf = ({ spec }: TrainJob): number => spec?.trainer?.numNodes ?? 1;
 const templatesOf = ({ trainingRuntimeSpec }: RuntimePatch): Patch[] =>
   (trainingRuntimeSpec?.template?.spec?.replicatedJobs ?? []).flatMap((each) => each.template?.spec?.template ?? []);
 
-const templateOf = ({ metadata, spec }: Patch): V1PodTemplateSpec => ({ ...(metadata && { metadata }), spec: { containers: [], ...spec } });
+const templateOf = ({ metadata, spec }: Patch): V1PodTemplateSpec => ({
+  ...(metadata && { metadata }),
+  spec: { containers: [], ...spec },
+});
 
 export const trainJob: JobKindEntry = {
   kind: 'TrainJob',

@@ -2,7 +2,15 @@
 
 import type { KubernetesObject, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
 import { annotations, labels } from '../../../contract/ids.ts';
-import { type JobKind, type JobRef, jobTitle, type JobView, type RestartPolicy, type StopMethod, type Suspension } from '../../../contract/job/jobs.ts';
+import {
+  type JobKind,
+  type JobRef,
+  jobTitle,
+  type JobView,
+  type RestartPolicy,
+  type StopMethod,
+  type Suspension,
+} from '../../../contract/job/jobs.ts';
 import { foreignText } from '../../../faults/foreign-text.ts';
 import { progressOf } from '../progress.ts';
 import { isAccelerator, type QuarantineTaint } from '../../nodes/nodes.ts';
@@ -16,7 +24,8 @@ import { ownerJobOf } from './owner-jobs.ts';
 const queueOf = ({ metadata }: KubernetesObject): string | undefined => metadata?.labels?.['kueue.x-k8s.io/queue-name'];
 
 /** Ways of stopping a job of a kind that can be suspended: none where a queue owns `suspend`. */
-export const suspendUnlessQueued = (object: KubernetesObject): readonly StopMethod[] => (queueOf(object) === undefined ? ['suspend'] : []);
+export const suspendUnlessQueued = (object: KubernetesObject): readonly StopMethod[] =>
+  queueOf(object) === undefined ? ['suspend'] : [];
 
 export interface Condition {
   readonly type: string;
@@ -65,10 +74,14 @@ const recreatedByOwner = (ownerJob: JobRef): JobView['failsWhenDeleted'] => ({
 });
 
 /** Accelerators that all pods request in total. */
-const gpusOf = (roles: readonly JobRole[]): number => roles.reduce((sum, { replicas, template }) => sum + replicas * gpusOfPod(template), 0);
+const gpusOf = (roles: readonly JobRole[]): number =>
+  roles.reduce((sum, { replicas, template }) => sum + replicas * gpusOfPod(template), 0);
 
 const gpusOfPod = (template: V1PodTemplateSpec | undefined): number =>
-  Object.entries(requestsOf(template?.spec)).reduce((sum, [name, amount]) => (isAccelerator(name) ? sum + amount : sum), 0);
+  Object.entries(requestsOf(template?.spec)).reduce(
+    (sum, [name, amount]) => (isAccelerator(name) ? sum + amount : sum),
+    0,
+  );
 
 /** The job's label decides; without it, that of any role's pod template. */
 function isOptedIn(metadata: V1ObjectMeta | undefined, roles: readonly JobRole[]): boolean {
@@ -105,9 +118,11 @@ function suspensionOf(metadata: V1ObjectMeta | undefined): Suspension {
 const strictness = ['Never', 'ExitCode', 'OnFailure', 'Always'] as const satisfies readonly RestartPolicy[];
 
 /** `usual`: the default of the kind's controller, where the object sets no known value. */
-export const restartPolicyOf = (text: string | undefined, usual: RestartPolicy): RestartPolicy => strictness.find((policy) => policy === text) ?? usual;
+export const restartPolicyOf = (text: string | undefined, usual: RestartPolicy): RestartPolicy =>
+  strictness.find((policy) => policy === text) ?? usual;
 
-const strictest = (policies: readonly RestartPolicy[]): RestartPolicy => strictness.find((policy) => policies.includes(policy)) ?? 'Never';
+const strictest = (policies: readonly RestartPolicy[]): RestartPolicy =>
+  strictness.find((policy) => policies.includes(policy)) ?? 'Never';
 
 /** An `Equal` toleration must match a value from settings; without one the value is the reason, which a template cannot know. */
 function tolerates(template: V1PodTemplateSpec | undefined, taint: QuarantineTaint): boolean {
@@ -119,13 +134,18 @@ function tolerates(template: V1PodTemplateSpec | undefined, taint: QuarantineTai
 }
 
 /** The condition that ended the job, as its controller wrote it. */
-export function finishedBy(conditions: readonly Condition[] | undefined, succeeded: string, failed: string): JobView['finished'] {
+export function finishedBy(
+  conditions: readonly Condition[] | undefined,
+  succeeded: string,
+  failed: string,
+): JobView['finished'] {
   for (const [type, as] of [
     [succeeded, 'succeeded'],
     [failed, 'failed'],
   ] as const) {
     const condition = conditions?.find((each) => each.type === type && each.status === 'True');
-    if (condition) return { as, because: foreignText([condition.reason, condition.message].filter(Boolean).join(': ')) || type };
+    if (condition)
+      return { as, because: foreignText([condition.reason, condition.message].filter(Boolean).join(': ')) || type };
   }
   return undefined;
 }

@@ -27,8 +27,15 @@ interface Task {
 }
 
 interface VolcanoJob extends KubernetesObject {
-  readonly spec?: { readonly tasks?: readonly Task[]; readonly policies?: readonly LifecyclePolicy[]; readonly maxRetry?: number };
-  readonly status?: { readonly state?: { readonly phase?: string; readonly reason?: string; readonly message?: string }; readonly retryCount?: number };
+  readonly spec?: {
+    readonly tasks?: readonly Task[];
+    readonly policies?: readonly LifecyclePolicy[];
+    readonly maxRetry?: number;
+  };
+  readonly status?: {
+    readonly state?: { readonly phase?: string; readonly reason?: string; readonly message?: string };
+    readonly retryCount?: number;
+  };
 }
 
 const label = (name: string): string => `volcano.sh/${name}`;
@@ -59,7 +66,9 @@ const usualMaxRetry = 3;
 
 function whyDeletingFails(object: KubernetesObject): Reason | undefined {
   const { spec = {}, status }: VolcanoJob = object;
-  const answers = [spec, ...(spec.tasks ?? [])].flatMap(({ policies = [] }) => policies.filter(isRaised).map(({ action = 'SyncJob' }) => action));
+  const answers = [spec, ...(spec.tasks ?? [])].flatMap(({ policies = [] }) =>
+    policies.filter(isRaised).map(({ action = 'SyncJob' }) => action),
+  );
   const other = answers.find((action) => action !== 'RestartJob' && action !== 'SyncJob');
   if (other !== undefined) {
     return {
@@ -76,7 +85,8 @@ function whyDeletingFails(object: KubernetesObject): Reason | undefined {
   };
 }
 
-const isRaised = ({ event, events = [] }: LifecyclePolicy): boolean => [...events, event ?? ''].some((each) => raisedByDeletion.has(each));
+const isRaised = ({ event, events = [] }: LifecyclePolicy): boolean =>
+  [...events, event ?? ''].some((each) => raisedByDeletion.has(each));
 
 function roles(object: KubernetesObject): readonly JobRole[] {
   const { metadata, spec }: VolcanoJob = object;
@@ -84,7 +94,11 @@ function roles(object: KubernetesObject): readonly JobRole[] {
     replicas,
     restartPolicy: restartPolicyOf(template?.spec?.restartPolicy, 'Always'),
     template,
-    labels: { [podsOfKind]: metadata?.name ?? '', [label('job-namespace')]: metadata?.namespace ?? '', [label('task-spec')]: name },
+    labels: {
+      [podsOfKind]: metadata?.name ?? '',
+      [label('job-namespace')]: metadata?.namespace ?? '',
+      [label('task-spec')]: name,
+    },
   }));
 }
 
@@ -94,7 +108,11 @@ function isSuspended(object: KubernetesObject): boolean {
   return status?.state?.phase === 'Aborting' || status?.state?.phase === 'Aborted';
 }
 
-const ends: Readonly<Record<string, 'succeeded' | 'failed'>> = { Completed: 'succeeded', Failed: 'failed', Terminated: 'failed' };
+const ends: Readonly<Record<string, 'succeeded' | 'failed'>> = {
+  Completed: 'succeeded',
+  Failed: 'failed',
+  Terminated: 'failed',
+};
 
 function finished(object: KubernetesObject): JobView['finished'] {
   const { phase = '', reason, message } = (object as VolcanoJob).status?.state ?? {};
@@ -105,8 +123,11 @@ function finished(object: KubernetesObject): JobView['finished'] {
 /** The one pod of a task whose completion completes the job. */
 function succeedsWith(object: KubernetesObject): PodRole | undefined {
   const { spec }: VolcanoJob = object;
-  const isDecisive = ({ event, events = [], action }: LifecyclePolicy): boolean => action === 'CompleteJob' && [...events, event].includes('TaskCompleted');
-  const task = (spec?.tasks ?? []).find(({ replicas = 1, policies = [] }) => replicas === 1 && policies.some(isDecisive));
+  const isDecisive = ({ event, events = [], action }: LifecyclePolicy): boolean =>
+    action === 'CompleteJob' && [...events, event].includes('TaskCompleted');
+  const task = (spec?.tasks ?? []).find(
+    ({ replicas = 1, policies = [] }) => replicas === 1 && policies.some(isDecisive),
+  );
   return task?.name === undefined ? undefined : { role: task.name };
 }
 

@@ -20,7 +20,8 @@ let evidence: Evidence;
 let index: EvidenceFile[];
 
 /** The job, or one of its pods. */
-const about = ({ involvedObject }: CoreV1Event, name: string): boolean => involvedObject.name?.startsWith(name) === true;
+const about = ({ involvedObject }: CoreV1Event, name: string): boolean =>
+  involvedObject.name?.startsWith(name) === true;
 
 const read = async (file: string): Promise<unknown> => JSON.parse(await readFile(join(evidence.address, file), 'utf8'));
 
@@ -33,7 +34,10 @@ beforeAll(async () => {
   // Events are written some time after what they report.
   await eventually(
     () => cluster.api.core.listNamespacedEvent({ namespace: running.namespace }),
-    ({ items }) => ['Scheduled', 'SuccessfulCreatePod'].every((reason) => items.filter((one) => one.reason === reason && about(one, name)).length >= 4),
+    ({ items }) =>
+      ['Scheduled', 'SuccessfulCreatePod'].every(
+        (reason) => items.filter((one) => one.reason === reason && about(one, name)).length >= 4,
+      ),
   );
   await patchObject(
     cluster.kube,
@@ -43,12 +47,23 @@ beforeAll(async () => {
   );
   const { pods } = await cluster.run('observeAttempt', { job, nodes: [] });
   const node = pods[0]?.node ?? '';
-  const request = { incident: `recovery/default/${name}/${job.uid}/2026-11-21T07:09:03.117Z`, attempt: 1, job, pods, nodes: [node], deadlineMs: 20_000 };
+  const request = {
+    incident: `recovery/default/${name}/${job.uid}/2026-11-21T07:09:03.117Z`,
+    attempt: 1,
+    job,
+    pods,
+    nodes: [node],
+    deadlineMs: 20_000,
+  };
   evidence = await cluster.run('captureEvidence', request);
   index = (await read('index.json')) as EvidenceFile[];
 });
 afterAll(async () => {
-  await askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up').catch(() => undefined);
+  await askKube(
+    cluster.kube,
+    { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } },
+    'tidy up',
+  ).catch(() => undefined);
   await cluster.close();
 });
 
@@ -58,14 +73,19 @@ describe('evidence of a job on a real API server', () => {
     expect(index.filter(({ what }) => what === 'pod')).toHaveLength(4);
     const logs = index.filter(({ what, container }) => what === 'log' && container === 'pytorch');
     expect(new Set(logs.map(({ pod }) => pod)).size).toBe(4);
-    for (const { file } of logs) expect(await readFile(join(evidence.address, file), 'utf8')).toContain('simulated training');
+    for (const { file } of logs)
+      expect(await readFile(join(evidence.address, file), 'utf8')).toContain('simulated training');
   });
 
   it('holds the Events that the scheduler wrote, and those of the job', async () => {
     const scheduled = index.filter(({ what, pod }) => what === 'events' && pod !== undefined);
     expect(scheduled).toHaveLength(4);
-    expect(await read(scheduled[0]?.file ?? '')).toEqual(expect.arrayContaining([expect.objectContaining({ reason: 'Scheduled' })]));
-    expect(await read('job_events.json')).toEqual(expect.arrayContaining([expect.objectContaining({ reason: 'SuccessfulCreatePod' })]));
+    expect(await read(scheduled[0]?.file ?? '')).toEqual(
+      expect.arrayContaining([expect.objectContaining({ reason: 'Scheduled' })]),
+    );
+    expect(await read('job_events.json')).toEqual(
+      expect.arrayContaining([expect.objectContaining({ reason: 'SuccessfulCreatePod' })]),
+    );
   });
 
   it('holds status and progress of the job, and no other annotation', async () => {
@@ -75,7 +95,10 @@ describe('evidence of a job on a real API server', () => {
 
   it('holds conditions of the blamed node', async () => {
     const file = index.find(({ what }) => what === 'node')?.file ?? '';
-    expect(await read(file)).toMatchObject({ conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready' })]), taints: expect.any(Array) });
+    expect(await read(file)).toMatchObject({
+      conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready' })]),
+      taints: expect.any(Array),
+    });
   });
 
   it('takes a pod that is gone for one without a log', async () => {

@@ -6,7 +6,12 @@ import { capturing } from '../../../activities/evidence/evidence.ts';
 import { EvidenceCollector } from '../../../activities/evidence/collector.ts';
 import { directoryEvidence } from '../../../activities/evidence/store.ts';
 import { KcoverError } from '../../../contract/errors.ts';
-import { evidenceLimits, type Evidence, type EvidenceFile, type EvidenceRequest } from '../../../contract/recovery/evidence.ts';
+import {
+  evidenceLimits,
+  type Evidence,
+  type EvidenceFile,
+  type EvidenceRequest,
+} from '../../../contract/recovery/evidence.ts';
 import { builtInPatterns } from '../../../faults/redaction/built-in.ts';
 import { FakeEvidenceSource, never, podOf } from '../fake-evidence-source.ts';
 
@@ -24,8 +29,10 @@ const capture = (more: Partial<EvidenceRequest> = {}, cancelled = uncancelled): 
   capturing({ source, store: storeOf(), patterns: builtInPatterns, cancelled }, source.request(more));
 
 const read = (evidence: Evidence, file: string): Promise<string> => readFile(join(evidence.address, file), 'utf8');
-const indexOf = async (evidence: Evidence): Promise<EvidenceFile[]> => JSON.parse(await read(evidence, 'index.json')) as EvidenceFile[];
-const unreachable = (because: string) => Promise.reject(new KcoverError('kube.unreachable', because, { what: 'no kubelet returned the logs' }));
+const indexOf = async (evidence: Evidence): Promise<EvidenceFile[]> =>
+  JSON.parse(await read(evidence, 'index.json')) as EvidenceFile[];
+const unreachable = (because: string) =>
+  Promise.reject(new KcoverError('kube.unreachable', because, { what: 'no kubelet returned the logs' }));
 
 describe('what is kept of an attempt', () => {
   it('is state and log of every rank, the blamed nodes and the job, each in its file', async () => {
@@ -33,14 +40,18 @@ describe('what is kept of an attempt', () => {
     expect(evidence).toMatchObject({ attempt: 1, ranks: 4, of: 4, files: 10 });
     expect(evidence).not.toHaveProperty('because');
     const index = await indexOf(evidence);
-    expect(index.map(({ file }) => file).toSorted()).toEqual((await readdir(evidence.address)).filter((file) => file !== 'index.json').toSorted());
+    expect(index.map(({ file }) => file).toSorted()).toEqual(
+      (await readdir(evidence.address)).filter((file) => file !== 'index.json').toSorted(),
+    );
     expect(evidence.bytes).toBe(index.reduce((sum, { bytes }) => sum + bytes, 0));
     expect(await read(evidence, 'pod_llm-2_pytorch.log')).toBe('llm-2 trains\n');
     expect(JSON.parse(await read(evidence, 'job.json'))).toMatchObject({
       annotations: { 'kcover.io/step': '1200' },
       status: { conditions: [{ type: 'Running' }] },
     });
-    expect(JSON.parse(await read(evidence, 'node_gpu-3.json'))).toMatchObject({ taints: [{ key: 'kcover.io/quarantine' }] });
+    expect(JSON.parse(await read(evidence, 'node_gpu-3.json'))).toMatchObject({
+      taints: [{ key: 'kcover.io/quarantine' }],
+    });
   });
 
   it('never holds environment, arguments or annotations of others', async () => {
@@ -52,7 +63,9 @@ describe('what is kept of an attempt', () => {
     const state = { name: 'pytorch', image: '', imageID: '', ready: false, restartCount: 1 };
     const died = { lastState: { terminated: { exitCode: 1, message: 'password=hunter2' } } };
     source.present[3] = podOf(3, { containerStatuses: [{ ...state, ...died, state: { running: {} } }] });
-    source.present[0] = podOf(0, { containerStatuses: [{ ...state, state: { waiting: { reason: 'ImagePullBackOff' } } }] });
+    source.present[0] = podOf(0, {
+      containerStatuses: [{ ...state, state: { waiting: { reason: 'ImagePullBackOff' } } }],
+    });
     const evidence = await capture({ pods: source.request().pods.toReversed() });
     expect(source.asked).toEqual(['llm-3', 'llm-3 before', 'llm-2', 'llm-1']);
     expect(evidence).toMatchObject({ ranks: 4 });
@@ -61,8 +74,16 @@ describe('what is kept of an attempt', () => {
   });
 
   it('has Events of each object, the newest', async () => {
-    const events = Array.from({ length: 30 }, (_, n) => ({ at: `${n}`, type: 'Warning', reason: `R${n}`, message: 'x', count: 1, from: 'kubelet' }));
-    source.events = (of) => Promise.resolve({ of: new Map(of === 'pods' ? [['uid-1', events]] : []), more: of === 'pods' });
+    const events = Array.from({ length: 30 }, (_, n) => ({
+      at: `${n}`,
+      type: 'Warning',
+      reason: `R${n}`,
+      message: 'x',
+      count: 1,
+      from: 'kubelet',
+    }));
+    source.events = (of) =>
+      Promise.resolve({ of: new Map(of === 'pods' ? [['uid-1', events]] : []), more: of === 'pods' });
     const evidence = await capture();
     expect(JSON.parse(await read(evidence, 'pod_llm-1_events.json'))).toEqual(events.slice(0, evidenceLimits.events));
     expect(evidence.because).toBe('some Events of pods: there are too many to read');
@@ -77,8 +98,12 @@ describe('what is kept of an attempt', () => {
       { node: 'gpu-2', lines: [] },
     ];
     const evidence = await capture({ kernel });
-    expect(await read(evidence, 'node_gpu-3_kernel.log')).toBe('NVRM: Xid 79\npassword=[redacted: password]\nNVRM: Xid 48\n');
-    expect((await read(evidence, 'node_gpu-1_kernel.log')).split('\n').slice(0, -1)).toHaveLength(evidenceLimits.logLines);
+    expect(await read(evidence, 'node_gpu-3_kernel.log')).toBe(
+      'NVRM: Xid 79\npassword=[redacted: password]\nNVRM: Xid 48\n',
+    );
+    expect((await read(evidence, 'node_gpu-1_kernel.log')).split('\n').slice(0, -1)).toHaveLength(
+      evidenceLimits.logLines,
+    );
     expect((await indexOf(evidence)).filter(({ what }) => what === 'kernel')).toMatchObject([
       { file: 'node_gpu-1_kernel.log', cut: true },
       { file: 'node_gpu-3_kernel.log', redacted: 1 },
@@ -89,20 +114,32 @@ describe('what is kept of an attempt', () => {
     source.text = () => Promise.resolve('fine\nexport DB_PASSWORD=hunter2\n');
     const evidence = await capture();
     expect(await read(evidence, 'pod_llm-0_pytorch.log')).toBe('fine\nexport DB_PASSWORD=[redacted: password]\n');
-    expect((await indexOf(evidence)).filter(({ what }) => what === 'log').map(({ redacted }) => redacted)).toEqual([1, 1, 1, 1]);
+    expect((await indexOf(evidence)).filter(({ what }) => what === 'log').map(({ redacted }) => redacted)).toEqual([
+      1, 1, 1, 1,
+    ]);
   });
 });
 
 describe('what cannot be read is left out and reported', () => {
   it.each<[string, () => void, string, number]>([
-    ['no kubelet', () => (source.text = () => unreachable('dial')), 'logs of 4 pods: no kubelet returned the logs (first: dial)', 4],
+    [
+      'no kubelet',
+      () => (source.text = () => unreachable('dial')),
+      'logs of 4 pods: no kubelet returned the logs (first: dial)',
+      4,
+    ],
     [
       'no right to read logs',
       () => (source.text = () => Promise.reject(new KcoverError('kube.forbidden', 'x'))),
       'logs of 4 pods: kcover may not do this (first: x)',
       4,
     ],
-    ['logs that were cleaned up', () => (source.text = () => Promise.resolve(undefined)), 'logs of 4 pods: there are none', 4],
+    [
+      'logs that were cleaned up',
+      () => (source.text = () => Promise.resolve(undefined)),
+      'logs of 4 pods: there are none',
+      4,
+    ],
     ['a node that is gone', () => (source.node = () => Promise.resolve(undefined)), 'node gpu-3: it is gone', 4],
     ['a job that was replaced', () => (source.jobObject.metadata = { uid: 'another' }), 'the job: it is gone', 4],
     [
@@ -127,7 +164,11 @@ describe('what cannot be read is left out and reported', () => {
   });
 
   it.each<[string, () => void, RegExp]>([
-    ['an API server that hangs', () => Object.assign(source, { pods: never, job: never, node: never, events: never }), /all pods: no time was left/],
+    [
+      'an API server that hangs',
+      () => Object.assign(source, { pods: never, job: never, node: never, events: never }),
+      /all pods: no time was left/,
+    ],
     ['kubelets that hang', () => (source.text = never), /logs of 4 pods: no (answer within \d+ms|time was left)/],
   ])('is cut at the deadline: %s', async (_, change, because) => {
     change();
@@ -149,14 +190,18 @@ describe('what cannot be read is left out and reported', () => {
   it('asks hardly any other kubelet when none answers at all', async () => {
     source = new FakeEvidenceSource(200);
     source.text = never;
-    expect(await capture({ deadlineMs: 8000 })).toMatchObject({ ranks: 200, because: expect.stringMatching(/logs of \d+ pods: no answer/) });
+    expect(await capture({ deadlineMs: 8000 })).toMatchObject({
+      ranks: 200,
+      because: expect.stringMatching(/logs of \d+ pods: no answer/),
+    });
     expect(source.asked.length).toBeLessThan(32);
   });
 });
 
 describe('bounds', () => {
   it('keep the end of a long log, in whole lines', async () => {
-    source.text = () => Promise.resolve(Array.from({ length: 5000 }, (_, n) => `line ${n} ${'x'.repeat(1000)}`).join('\n'));
+    source.text = () =>
+      Promise.resolve(Array.from({ length: 5000 }, (_, n) => `line ${n} ${'x'.repeat(1000)}`).join('\n'));
     const evidence = await capture();
     const kept = await read(evidence, 'pod_llm-0_pytorch.log');
     expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(evidenceLimits.logBytes);
@@ -176,7 +221,8 @@ describe('bounds', () => {
   it('leave less for each the fuller the store is, and never exceed the limit', async () => {
     const draft = await storeOf().open(source.request().incident, 1);
     const into = new EvidenceCollector(draft, [], 100_000);
-    for (let rank = 0; rank < 200; rank++) await into.log({ file: `${rank}.log`, what: 'log', pod: `${rank}` }, 'a line of it\n'.repeat(1000), false);
+    for (let rank = 0; rank < 200; rank++)
+      await into.log({ file: `${rank}.log`, what: 'log', pod: `${rank}` }, 'a line of it\n'.repeat(1000), false);
     const sizes = into.files.map(({ bytes }) => bytes);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     expect(into.bytes).toBeLessThanOrEqual(100_000);
@@ -190,13 +236,16 @@ describe('files', () => {
     const names = ['job', 'index', 'x', 'x_events', '../../etc/passwd', 'n'.repeat(253)];
     source.present = names.map((name, rank) => ({ ...podOf(rank), metadata: { name, uid: `uid-${rank}` } }));
     const event = { at: '', type: 'Normal', reason: 'R', message: '', count: 1, from: '' };
-    source.events = () => Promise.resolve({ of: new Map(names.map((_, rank) => [`uid-${rank}`, [event]])), more: false });
+    source.events = () =>
+      Promise.resolve({ of: new Map(names.map((_, rank) => [`uid-${rank}`, [event]])), more: false });
     const evidence = await capture();
     const index = await indexOf(evidence);
     expect(evidence).not.toHaveProperty('because');
     expect(index.filter(({ pod }) => pod !== undefined)).toHaveLength(3 * names.length);
     expect(new Set(index.map(({ file }) => file)).size).toBe(index.length);
-    expect((await readdir(evidence.address)).toSorted()).toEqual(['index.json', ...index.map(({ file }) => file)].toSorted());
+    expect((await readdir(evidence.address)).toSorted()).toEqual(
+      ['index.json', ...index.map(({ file }) => file)].toSorted(),
+    );
   });
 });
 
@@ -220,7 +269,13 @@ describe('the same attempt again', () => {
   });
 
   it('says so when nothing can be written at all', async () => {
-    const store = directoryEvidence({ directory: join(directory, 'file'), keepMs: 1, most: 2 ** 30, share: 100, now: Date.now });
+    const store = directoryEvidence({
+      directory: join(directory, 'file'),
+      keepMs: 1,
+      most: 2 ** 30,
+      share: 100,
+      now: Date.now,
+    });
     await writeFile(join(directory, 'file'), '');
     const failing = capturing({ source, store, patterns: [], cancelled: uncancelled }, source.request());
     await expect(failing).rejects.toMatchObject({ code: 'records.unwritable' });

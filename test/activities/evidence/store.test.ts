@@ -12,7 +12,8 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const now = Date.parse('2026-11-21T12:00:00Z');
-const storeOf = (keepMs = 3_600_000) => directoryEvidence({ directory, keepMs, most: 2 ** 30, share: 100, now: () => now });
+const storeOf = (keepMs = 3_600_000) =>
+  directoryEvidence({ directory, keepMs, most: 2 ** 30, share: 100, now: () => now });
 const incidentAt = (time: string) => `recovery/train/llm/0b1c/2026-11-${time}Z`;
 const goOn = new AbortController().signal;
 
@@ -32,7 +33,9 @@ describe('the evidence store', () => {
     const { address } = await draft.close([{ file: 'a.log', what: 'log', bytes: 1 }]);
     expect(address).toBe(join(home, 'attempt-2'));
     expect(await readdir(home)).toEqual(['attempt-2']);
-    expect(JSON.parse(await readFile(join(address, 'index.json'), 'utf8'))).toEqual([{ file: 'a.log', what: 'log', bytes: 1 }]);
+    expect(JSON.parse(await readFile(join(address, 'index.json'), 'utf8'))).toEqual([
+      { file: 'a.log', what: 'log', bytes: 1 },
+    ]);
   });
 
   it('has a digest that sha256sum can repeat, whatever was written first', async () => {
@@ -43,10 +46,13 @@ describe('the evidence store', () => {
     expect(digest).toBe(sum(`${sum('a.log\n')}  a.log\n${sum('b.log\n')}  b.log\n`));
   });
 
-  it.each(['../a.log', 'a/b.log', '..', '', 'index.json', '.hidden', 'x'.repeat(300)])('does not write a file called "%s"', async (file) => {
-    const draft = await storeOf().open(incidentAt('21T07:00:00.000'), 1);
-    await expect(draft.write(file, 'x')).rejects.toMatchObject({ code: 'records.unwritable' });
-  });
+  it.each(['../a.log', 'a/b.log', '..', '', 'index.json', '.hidden', 'x'.repeat(300)])(
+    'does not write a file called "%s"',
+    async (file) => {
+      const draft = await storeOf().open(incidentAt('21T07:00:00.000'), 1);
+      await expect(draft.write(file, 'x')).rejects.toMatchObject({ code: 'records.unwritable' });
+    },
+  );
 
   it('does not leave its directory, whatever an incident is called', async () => {
     await expect(storeOf().open('..', 1)).rejects.toMatchObject({ code: 'records.unwritable' });
@@ -59,14 +65,31 @@ describe('what is too old', () => {
     const times = Array.from({ length: 8 }, (_, hour) => `20T0${hour}:00:00.000`);
     for (const time of times) await old(incidentDirectory(incidentAt(time)), '2026-11-20T08:00:00Z');
     expect(await storeOf().sweep(incidentAt('21T12:00:00.000'), goOn)).toBe(5);
-    expect((await readdir(directory)).toSorted()).toEqual(times.slice(5).map((time) => incidentDirectory(incidentAt(time))));
+    expect((await readdir(directory)).toSorted()).toEqual(
+      times.slice(5).map((time) => incidentDirectory(incidentAt(time))),
+    );
     expect(await storeOf().sweep(incidentAt('21T12:00:00.000'), goOn)).toBe(3);
   });
 
   it.each([
-    ['is being written', incidentDirectory(incidentAt('20T07:00:00.000')), '2026-11-20T08:00:00Z', incidentAt('20T07:00:00.000')],
-    ['was added to since', incidentDirectory(incidentAt('20T07:00:00.000')), '2026-11-21T11:59:00Z', incidentAt('21T12:00:00.000')],
-    ['is young', incidentDirectory(incidentAt('21T11:30:00.000')), '2026-11-21T11:30:00Z', incidentAt('21T12:00:00.000')],
+    [
+      'is being written',
+      incidentDirectory(incidentAt('20T07:00:00.000')),
+      '2026-11-20T08:00:00Z',
+      incidentAt('20T07:00:00.000'),
+    ],
+    [
+      'was added to since',
+      incidentDirectory(incidentAt('20T07:00:00.000')),
+      '2026-11-21T11:59:00Z',
+      incidentAt('21T12:00:00.000'),
+    ],
+    [
+      'is young',
+      incidentDirectory(incidentAt('21T11:30:00.000')),
+      '2026-11-21T11:30:00Z',
+      incidentAt('21T12:00:00.000'),
+    ],
     ['is not ours', 'somebody-else_2026-11-20T070000.000Z', '2026-11-20T08:00:00Z', incidentAt('21T12:00:00.000')],
   ])('stays when it %s', async (_, name, at, keep) => {
     await old(name, at);
@@ -82,9 +105,16 @@ describe('what is too old', () => {
 
 describe('what is too much', () => {
   const most = 1000;
-  const storeUpTo = (share: number) => directoryEvidence({ directory, keepMs: 86_400_000, most, share, now: () => now });
-  const incidentOf = (namespace: string, hour: number) => `recovery/${namespace}/llm/0b1c/2026-11-21T0${hour}:00:00.000Z`;
-  async function evidence(namespace: string, hour: number, bytes: number, changedAt = '2026-11-21T10:00:00Z'): Promise<string> {
+  const storeUpTo = (share: number) =>
+    directoryEvidence({ directory, keepMs: 86_400_000, most, share, now: () => now });
+  const incidentOf = (namespace: string, hour: number) =>
+    `recovery/${namespace}/llm/0b1c/2026-11-21T0${hour}:00:00.000Z`;
+  async function evidence(
+    namespace: string,
+    hour: number,
+    bytes: number,
+    changedAt = '2026-11-21T10:00:00Z',
+  ): Promise<string> {
     const name = incidentDirectory(incidentOf(namespace, hour));
     await mkdir(join(directory, name, 'attempt-1'), { recursive: true });
     await writeFile(join(directory, name, 'attempt-1', 'a.log'), 'x'.repeat(bytes));

@@ -19,7 +19,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(
     created.map((job) =>
-      askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up').catch(() => undefined),
+      askKube(
+        cluster.kube,
+        { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } },
+        'tidy up',
+      ).catch(() => undefined),
     ),
   );
   await cluster.close();
@@ -44,7 +48,16 @@ const batch = () => create(batchJob({ name: name(), pods: 3, gpus: 0, labels: op
 /** A stop request for the pods that run now. */
 async function requestFor(job: JobRef, by: StopMethod, attempt = 1): Promise<StopRequest> {
   const seen = await settled(job);
-  return { incident, attempt, job, by, resourceVersion: seen.resourceVersion, pods: seen.pods, because: 'a test asks', deadlineMs: 30_000 };
+  return {
+    incident,
+    attempt,
+    job,
+    by,
+    resourceVersion: seen.resourceVersion,
+    pods: seen.pods,
+    because: 'a test asks',
+    deadlineMs: 30_000,
+  };
 }
 
 /** Version and pods of the job, after its controller has written everything about its start. */
@@ -65,7 +78,9 @@ describe('a look at an attempt', () => {
     const running = await pytorch();
     const pods = await awaitRunning(cluster.api, running);
     const job = refOf(running);
-    const oldest = pods.map(({ metadata }) => new Date(metadata?.creationTimestamp ?? 0).getTime()).toSorted((a, b) => a - b)[0];
+    const oldest = pods
+      .map(({ metadata }) => new Date(metadata?.creationTimestamp ?? 0).getTime())
+      .toSorted((a, b) => a - b)[0];
     const before = await cluster.run('observeAttempt', { job, nodes: [] });
     expect(Date.parse(before.oldestPodAt ?? '')).toBe(oldest);
     expect(before.succeeded).toBeUndefined();
@@ -122,7 +137,11 @@ describe('a stop', () => {
     const job = refOf(running);
     const { pods, ...request } = await requestFor(job, 'suspend');
     const [late, ...seen] = pods;
-    expect(await cluster.run('stopAttempt', { ...request, pods: seen })).toMatchObject({ kind: 'stopped', requests: 1, late: [late] });
+    expect(await cluster.run('stopAttempt', { ...request, pods: seen })).toMatchObject({
+      kind: 'stopped',
+      requests: 1,
+      late: [late],
+    });
     expect(await podsOfJob(cluster.kube, job)).toMatchObject({ present: [], terminating: [] });
     expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: true });
   });
@@ -148,21 +167,24 @@ describe('a stop', () => {
     expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: true });
   });
 
-  it.each<StopMethod>(['suspend', 'delete-collection'])('by %s does nothing when the attempt is not the one that was looked at', async (by) => {
-    const running = await pytorch();
-    await awaitRunning(cluster.api, running);
-    const job = refOf(running);
-    const request = await requestFor(job, by);
-    const [deletedPod] = request.pods;
-    if (!deletedPod) throw new Error('no pods');
-    await deletePod(cluster.kube, job.namespace, deletedPod);
-    await patchJob(job, { metadata: { labels: { changed: 'true' } } });
+  it.each<StopMethod>(['suspend', 'delete-collection'])(
+    'by %s does nothing when the attempt is not the one that was looked at',
+    async (by) => {
+      const running = await pytorch();
+      await awaitRunning(cluster.api, running);
+      const job = refOf(running);
+      const request = await requestFor(job, by);
+      const [deletedPod] = request.pods;
+      if (!deletedPod) throw new Error('no pods');
+      await deletePod(cluster.kube, job.namespace, deletedPod);
+      await patchJob(job, { metadata: { labels: { changed: 'true' } } });
 
-    expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'interfered' });
-    await awaitRunning(cluster.api, running, { except: new Set([deletedPod.uid]) });
-    const left = new Set((await podsOfJob(cluster.kube, job)).present.map((pod) => pod.uid));
-    expect(request.pods.filter((pod) => pod !== deletedPod && !left.has(pod.uid))).toEqual([]);
-  });
+      expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'interfered' });
+      await awaitRunning(cluster.api, running, { except: new Set([deletedPod.uid]) });
+      const left = new Set((await podsOfJob(cluster.kube, job)).present.map((pod) => pod.uid));
+      expect(request.pods.filter((pod) => pod !== deletedPod && !left.has(pod.uid))).toEqual([]);
+    },
+  );
 
   it('never touches a suspend of the owner, and neither does a resume', async () => {
     const running = await pytorch();
@@ -170,7 +192,10 @@ describe('a stop', () => {
     const job = refOf(running);
     await patchJob(job, { spec: { runPolicy: { suspend: true } } });
     const request = await requestFor(job, 'suspend');
-    expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'interfered', because: expect.stringContaining('suspended by its owner') });
+    expect(await cluster.run('stopAttempt', request)).toMatchObject({
+      kind: 'interfered',
+      because: expect.stringContaining('suspended by its owner'),
+    });
     expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: false });
     expect((await cluster.run('observeJob', { job }))?.suspension).toEqual({ by: 'owner' });
   });
@@ -179,7 +204,10 @@ describe('a stop', () => {
     const running = await pytorch();
     await awaitRunning(cluster.api, running);
     const job = refOf(running);
-    await patchJob(job, { metadata: { annotations: { [annotations.suspendedBy]: 'recovery/other#1' } }, spec: { runPolicy: { suspend: true } } });
+    await patchJob(job, {
+      metadata: { annotations: { [annotations.suspendedBy]: 'recovery/other#1' } },
+      spec: { runPolicy: { suspend: true } },
+    });
     expect(await cluster.run('stopAttempt', await requestFor(job, 'suspend'))).toMatchObject({
       kind: 'interfered',
       because: expect.stringContaining('recovery/other'),
@@ -231,7 +259,11 @@ describe('waiting for the next attempt', () => {
     await patchJob(job, { metadata: { labels: { [labels.cascadingRecovery]: 'false' } } });
     expect(await wait()).toMatchObject({ kind: 'ended', outcome: 'cancelled', because: 'the job was opted out' });
     await patchJob(job, { metadata: { labels: optedIn }, spec: { runPolicy: { suspend: true } } });
-    expect(await wait()).toMatchObject({ kind: 'ended', outcome: 'cancelled', because: 'the job is suspended by its owner' });
+    expect(await wait()).toMatchObject({
+      kind: 'ended',
+      outcome: 'cancelled',
+      because: 'the job is suspended by its owner',
+    });
     await cluster.api.custom.deleteNamespacedCustomObject({
       group: 'kubeflow.org',
       version: 'v1',
@@ -252,12 +284,20 @@ describe('waiting for the next attempt', () => {
     const [wrong] = bound;
     const view = wrong?.node === undefined ? null : await cluster.run('observeNode', { node: wrong.node });
     if (!wrong || !view) throw new Error('no node');
-    const quarantine = { node: view.name, uid: view.uid, incident: `node/${view.name}/${job.name}`, reason: 'test', because: 'a test asks' };
+    const quarantine = {
+      node: view.name,
+      uid: view.uid,
+      incident: `node/${view.name}/${job.name}`,
+      reason: 'test',
+      because: 'a test asks',
+    };
     try {
       await cluster.run('quarantineNode', quarantine);
       const next = await cluster.run('awaitAttempt', { incident, job, old: [], deadlineMs: 30_000 });
       expect(next.kind === 'running' && next.misplaced).toBe(bound.filter((pod) => pod.node === view.name).length);
-      expect(next.kind === 'running' && next.pods.some((pod) => pod.node === view.name || pod.uid === wrong.uid)).toBe(false);
+      expect(next.kind === 'running' && next.pods.some((pod) => pod.node === view.name || pod.uid === wrong.uid)).toBe(
+        false,
+      );
     } finally {
       expect(await cluster.run('releaseNode', { ...quarantine, by: 'test' })).toEqual({ kind: 'released' });
     }
@@ -267,9 +307,14 @@ describe('waiting for the next attempt', () => {
     const running = await pytorch({ workers: 1, gpus: 99 });
     await eventually(
       () => cluster.api.core.listNamespacedPod({ namespace: running.namespace, labelSelector: running.selector }),
-      ({ items }) => items.filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === 'PodScheduled' && is === 'False')).length === 2,
+      ({ items }) =>
+        items.filter(({ status }) =>
+          status?.conditions?.some(({ type, status: is }) => type === 'PodScheduled' && is === 'False'),
+        ).length === 2,
     );
-    expect(await cluster.run('awaitAttempt', { incident, job: refOf(running), old: [], deadlineMs: 3000 })).toMatchObject({
+    expect(
+      await cluster.run('awaitAttempt', { incident, job: refOf(running), old: [], deadlineMs: 3000 }),
+    ).toMatchObject({
       kind: 'overdue',
       because: expect.stringMatching(/-(master|worker)-0 pending: .*nodes are available.*\(0 of 2 pods ready\)/),
     });

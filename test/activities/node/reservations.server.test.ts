@@ -47,7 +47,13 @@ const endCluster = () =>
 const status = () => handle().query<ClusterStatus>('status');
 const reserve = (wanted: string, more: { byOperator?: boolean } = {}) =>
   cluster.run('reserveQuarantine', { node: wanted, nodeUid: `uid-${wanted}`, incident: `node/${wanted}/x`, ...more });
-const word = (more: Partial<StoredPause>): StoredPause => ({ state: 'paused', by: 'ada', reason: 'mass outage', at: Date.now(), ...more });
+const word = (more: Partial<StoredPause>): StoredPause => ({
+  state: 'paused',
+  by: 'ada',
+  reason: 'mass outage',
+  at: Date.now(),
+  ...more,
+});
 const kept = async () => (await readObject<V1ConfigMap>(cluster.kube, path, 'read the pause'))?.data;
 
 describe('what a cluster must not lose', () => {
@@ -56,17 +62,31 @@ describe('what a cluster must not lose', () => {
     await cluster.run('storePause', word({ at }));
     await cluster.run('storePause', word({ at: at - 1000, state: 'open', by: 'bob' }));
     expect(await kept()).toEqual({ state: 'paused', by: 'ada', reason: 'mass outage', at: new Date(at).toISOString() });
-    expect(await cluster.run('observeCluster', { clusterUid: 'u' })).toMatchObject({ pause: { state: 'paused', by: 'ada', at } });
+    expect(await cluster.run('observeCluster', { clusterUid: 'u' })).toMatchObject({
+      pause: { state: 'paused', by: 'ada', at },
+    });
     await cluster.run('storePause', word({ at: at + 1, state: 'open', by: 'bob', reason: 'over' }));
     expect(await kept()).toMatchObject({ state: 'open', by: 'bob' });
   });
 
   it('counts nodes with our taint and annotation, with the namespace whose preflight blamed them', async () => {
-    const write = { node: name(), uid: uid(), incident: `node/${name()}/2026-11-22T05:00:00.000Z`, reason: 'preflight-slow-node', because: 'slow' };
+    const write = {
+      node: name(),
+      uid: uid(),
+      incident: `node/${name()}/2026-11-22T05:00:00.000Z`,
+      reason: 'preflight-slow-node',
+      because: 'slow',
+    };
     await cluster.run('quarantineNode', { ...write, preflight: { namespace: 'team-a' } });
     const { out } = await cluster.run('observeCluster', { clusterUid: 'u' });
     expect(out.filter((one) => one.nodeUid === uid())).toEqual([
-      { node: name(), nodeUid: uid(), incident: write.incident, since: Date.parse('2026-11-22T05:00:00.000Z'), preflight: { namespace: 'team-a' } },
+      {
+        node: name(),
+        nodeUid: uid(),
+        incident: write.incident,
+        since: Date.parse('2026-11-22T05:00:00.000Z'),
+        preflight: { namespace: 'team-a' },
+      },
     ]);
   });
 
@@ -75,7 +95,10 @@ describe('what a cluster must not lose', () => {
     expect(await reserve('other')).toMatchObject({ granted: false, because: 'paused by ada: mass outage' });
     expect((await status()).reservations.map((one) => one.nodeUid)).toContain(uid());
     await handle().terminate('lost');
-    const attempt = await cluster.run('observeAttempt', { job: { kind: 'PyTorchJob', namespace: 'train', name: 'none', uid: 'none' }, nodes: [] });
+    const attempt = await cluster.run('observeAttempt', {
+      job: { kind: 'PyTorchJob', namespace: 'train', name: 'none', uid: 'none' },
+      nodes: [],
+    });
     expect(attempt.paused).toEqual({ by: 'ada', reason: 'mass outage' });
     expect(await reserve('other', { byOperator: true })).toMatchObject({ granted: true });
     await handle().executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
@@ -91,8 +114,19 @@ describe('what a cluster must not lose', () => {
     });
     const since = Date.now() - 120_000;
     await endCluster();
-    const reservations = Object.fromEntries(['gone', held].map((node) => [`uid-${node}`, { node, nodeUid: `uid-${node}`, incident: `node/${node}/x`, since }]));
-    const state: ClusterState = { ...firstState(since), phase: 'open', pauseKnown: true, recountAt: undefined, reservations };
+    const reservations = Object.fromEntries(
+      ['gone', held].map((node) => [
+        `uid-${node}`,
+        { node, nodeUid: `uid-${node}`, incident: `node/${node}/x`, since },
+      ]),
+    );
+    const state: ClusterState = {
+      ...firstState(since),
+      phase: 'open',
+      pauseKnown: true,
+      recountAt: undefined,
+      reservations,
+    };
     await cluster.client.workflow.start('cluster', {
       workflowId: clusterWorkflowId,
       taskQueue: cluster.taskQueue,
@@ -126,6 +160,8 @@ describe('what a cluster must not lose', () => {
       kind: 'not-ours',
       remainingTaint: expect.stringContaining('the taint kcover.io/quarantine=preflight-slow-node:NoSchedule stays'),
     });
-    expect((await readNode(cluster.kube, name()))?.spec?.taints).toContainEqual(expect.objectContaining({ key: 'kcover.io/quarantine' }));
+    expect((await readNode(cluster.kube, name()))?.spec?.taints).toContainEqual(
+      expect.objectContaining({ key: 'kcover.io/quarantine' }),
+    );
   });
 });

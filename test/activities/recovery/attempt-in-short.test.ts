@@ -8,7 +8,11 @@ import { decideRecovery } from '../../../policy/recovery/recovery.ts';
 import { jobView, kernelFault, podFault, settings, tainted } from '../../support/builders.ts';
 
 const pods = (count: number, prefix = 'a'): AttemptPod[] =>
-  Array.from({ length: count }, (_, index) => ({ name: `llm-${index}`, uid: `${prefix}-${index}`, node: `gpu-${index}` }));
+  Array.from({ length: count }, (_, index) => ({
+    name: `llm-${index}`,
+    uid: `${prefix}-${index}`,
+    node: `gpu-${index}`,
+  }));
 
 describe('a look at an attempt', () => {
   it('names every pod of a small one', () => {
@@ -34,7 +38,11 @@ describe('a look at an attempt', () => {
 describe('the list of every pod of a large attempt', () => {
   const all = pods(300);
   const going = pods(3, 'going');
-  const more = attemptInShort({ pods: all, terminating: going }, { nodes: [] }).more ?? { pods: 0, terminating: 0, digest: 'none' };
+  const more = attemptInShort({ pods: all, terminating: going }, { nodes: [] }).more ?? {
+    pods: 0,
+    terminating: 0,
+    digest: 'none',
+  };
   const facts = { pods: all.slice(0, 1), terminating: going, nodes: [], undecided: [], more };
 
   it('is that of the look when terminating pods are gone since', () => {
@@ -58,7 +66,8 @@ describe('the next step of a recovery, decided from a large attempt in short', (
   const oldestPodAt = '2026-11-21T06:00:00Z';
   const failed = (uid: string, createdAt = oldestPodAt) =>
     podFault({ id: `pod/${uid}`, seenAt: '2026-11-21T07:00:00Z', pod: { name: `llm-${uid}`, uid, createdAt } });
-  const onNode = (node: string, code = 'xid/79') => kernelFault({ id: `${node}/${code}`, code, node, quarantine: { state: 'quarantined', because: code } });
+  const onNode = (node: string, code = 'xid/79') =>
+    kernelFault({ id: `${node}/${code}`, code, node, quarantine: { state: 'quarantined', because: code } });
 
   it.each([
     ['a pod that failed', failed('a-4000')],

@@ -21,7 +21,12 @@ afterAll(async () => {
 });
 
 const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
-const remove = (job: JobRef) => askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up');
+const remove = (job: JobRef) =>
+  askKube(
+    cluster.kube,
+    { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } },
+    'tidy up',
+  );
 const patchJob = (job: JobRef, patch: object) => patchObject(cluster.kube, jobPath(job), patch, 'change the job');
 const says = (job: JobRef, step: number, checkpointStep: number) =>
   patchJob(job, {
@@ -43,7 +48,13 @@ async function training(): Promise<JobRef> {
   return job;
 }
 
-const requestFor = (job: JobRef, more: Partial<CheckpointRequest> = {}): CheckpointRequest => ({ incident, job, atLeast: 1200, withinMs: 600_000, ...more });
+const requestFor = (job: JobRef, more: Partial<CheckpointRequest> = {}): CheckpointRequest => ({
+  incident,
+  job,
+  atLeast: 1200,
+  withinMs: 600_000,
+  ...more,
+});
 
 const begin = (taskQueue: string, request: CheckpointRequest) =>
   cluster.client.activity.start<CheckpointResult>('awaitCheckpoint', {
@@ -99,7 +110,11 @@ describe('a checkpoint that is waited for', () => {
       because: 'the job is suspended by its owner',
     });
     await remove(job);
-    expect(await cluster.run('awaitCheckpoint', requestFor(job))).toEqual({ kind: 'ended', outcome: 'cancelled', because: 'the job is gone' });
+    expect(await cluster.run('awaitCheckpoint', requestFor(job))).toEqual({
+      kind: 'ended',
+      outcome: 'cancelled',
+      because: 'the job is gone',
+    });
   });
 
   it('is found by another worker that comes after the deadline, because it looks before the deadline counts', async () => {

@@ -26,9 +26,15 @@ const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
 const urgent = `urgent-${short()}`;
 
 const post = <T>(path: string, body: object): Promise<T> =>
-  askKube<T>(cluster.kube, { method: 'POST', path, body: { contentType: 'application/json', text: JSON.stringify(body) } }, 'create');
+  askKube<T>(
+    cluster.kube,
+    { method: 'POST', path, body: { contentType: 'application/json', text: JSON.stringify(body) } },
+    'create',
+  );
 const remove = (path: string) =>
-  askKube(cluster.kube, { method: 'DELETE', path, query: { propagationPolicy: 'Background' } }, 'tidy up').catch(() => undefined);
+  askKube(cluster.kube, { method: 'DELETE', path, query: { propagationPolicy: 'Background' } }, 'tidy up').catch(
+    () => undefined,
+  );
 
 beforeAll(async () => {
   cluster = await liveCluster();
@@ -52,14 +58,19 @@ async function pool(count: number, standbyNodes = 0): Promise<{ selector: Record
   const allocatable = { cpu: '64', memory: '1Ti', pods: '110', [gpu]: '8' };
   const create = async (name: string, taints: readonly V1Taint[]) => {
     nodePaths.push(`/api/v1/nodes/${name}`);
-    const metadata = { name, labels: { 'kubernetes.io/hostname': name, [kubeletLabel.key]: kubeletLabel.value, ...selector } };
+    const metadata = {
+      name,
+      labels: { 'kubernetes.io/hostname': name, [kubeletLabel.key]: kubeletLabel.value, ...selector },
+    };
     await post('/api/v1/nodes', { metadata, spec: { taints }, status: { capacity: allocatable, allocatable } });
     return name;
   };
   const id = short();
   const nodes = await Promise.all([
     ...Array.from({ length: count }, (_, index) => create(`room-${id}-${index}`, [])),
-    ...Array.from({ length: standbyNodes }, (_, index) => create(`spare-${id}-${index}`, [{ key: standbyTaint, effect: 'NoSchedule' }])),
+    ...Array.from({ length: standbyNodes }, (_, index) =>
+      create(`spare-${id}-${index}`, [{ key: standbyTaint, effect: 'NoSchedule' }]),
+    ),
   ]);
   const isUsable = (node: V1Node | undefined) =>
     node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true &&
@@ -73,13 +84,17 @@ async function pool(count: number, standbyNodes = 0): Promise<{ selector: Record
 }
 
 const readNode = (name: string) => readObject<V1Node>(cluster.kube, `/api/v1/nodes/${name}`, 'read');
-const edit = (name: string | undefined, spec: object) => patchObject(cluster.kube, `/api/v1/nodes/${name}`, { spec }, 'change');
-const taint = (name: string | undefined, key: string, value?: string) => edit(name, { taints: [{ key, value, effect: 'NoSchedule' }] });
+const edit = (name: string | undefined, spec: object) =>
+  patchObject(cluster.kube, `/api/v1/nodes/${name}`, { spec }, 'change');
+const taint = (name: string | undefined, key: string, value?: string) =>
+  edit(name, { taints: [{ key, value, effect: 'NoSchedule' }] });
 
 type Given = Partial<JobOptions> & { readonly workers?: number };
 const manifests = {
-  PyTorchJob: ({ workers = 3, ...more }: Given) => pytorchJob({ name: `room-${short()}`, labels: { [labels.cascadingRecovery]: 'true' }, ...more, workers }),
-  Job: ({ workers = 3, ...more }: Given) => batchJob({ name: `room-${short()}`, labels: { [labels.cascadingRecovery]: 'true' }, ...more, pods: workers + 1 }),
+  PyTorchJob: ({ workers = 3, ...more }: Given) =>
+    pytorchJob({ name: `room-${short()}`, labels: { [labels.cascadingRecovery]: 'true' }, ...more, workers }),
+  Job: ({ workers = 3, ...more }: Given) =>
+    batchJob({ name: `room-${short()}`, labels: { [labels.cascadingRecovery]: 'true' }, ...more, pods: workers + 1 }),
 };
 
 async function create(kind: keyof typeof manifests, given: Given): Promise<{ job: JobRef; running: RunningJob }> {
@@ -89,7 +104,10 @@ async function create(kind: keyof typeof manifests, given: Given): Promise<{ job
   jobs.push(job);
   return { job, running };
 }
-async function createRunning(kind: keyof typeof manifests, given: Given): Promise<{ job: JobRef; running: RunningJob }> {
+async function createRunning(
+  kind: keyof typeof manifests,
+  given: Given,
+): Promise<{ job: JobRef; running: RunningJob }> {
   const one = await create(kind, given);
   await awaitRunning(cluster.api, one.running);
   return one;
@@ -99,7 +117,15 @@ async function createRunning(kind: keyof typeof manifests, given: Given): Promis
 async function suspend(job: JobRef): Promise<string[]> {
   for (;;) {
     const { job: seen, pods } = await cluster.run('observeAttempt', { job, nodes: [] });
-    const request = { incident, attempt: 1, job, by: 'suspend', resourceVersion: seen?.resourceVersion ?? '', pods, because: 'a test asks' } as const;
+    const request = {
+      incident,
+      attempt: 1,
+      job,
+      by: 'suspend',
+      resourceVersion: seen?.resourceVersion ?? '',
+      pods,
+      because: 'a test asks',
+    } as const;
     const stopped = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
     if (stopped.kind === 'stopped') return pods.map(({ uid }) => uid);
     // The job's controller may have changed the job in between.
@@ -129,11 +155,21 @@ describe('capacity', () => {
   it('is what foreign taints, cordons and the requests of others leave', async () => {
     const { selector, nodes } = await pool(4);
     const { job } = await create('PyTorchJob', { suspend: true, nodeSelector: selector });
-    expect(await look(job)).toMatchObject({ needed: 4, fit: 4, fitWithStandby: 4, standbyNodes: [], sizes: { now: 4, least: 2 } });
+    expect(await look(job)).toMatchObject({
+      needed: 4,
+      fit: 4,
+      fitWithStandby: 4,
+      standbyNodes: [],
+      sizes: { now: 4, least: 2 },
+    });
 
     await taint(nodes[0], 'DeletionCandidateOfClusterAutoscaler', 'now');
     await edit(nodes[1], { unschedulable: true });
-    const other = await createRunning('Job', { workers: 0, gpus: 2, nodeSelector: { ...selector, 'kubernetes.io/hostname': nodes[2] ?? '' } });
+    const other = await createRunning('Job', {
+      workers: 0,
+      gpus: 2,
+      nodeSelector: { ...selector, 'kubernetes.io/hostname': nodes[2] ?? '' },
+    });
     const seen = await look(job);
     expect(seen).toMatchObject({ needed: 4, fit: 1 });
     expect(seen.because).toContain('1 node: taint DeletionCandidateOfClusterAutoscaler=now');
@@ -171,8 +207,12 @@ describe('capacity', () => {
     await pool(2);
     const { job } = await create('PyTorchJob', { suspend: true, nodeSelector: selector, workers: 2 });
     const asked = await requestsOf(() => look(job));
-    const lists = asked.map((path) => new URL(path, cluster.kube.server)).filter(({ pathname }) => pathname === '/api/v1/pods');
-    const askedOf = lists.map(({ searchParams }) => /^spec\.nodeName=([^,]+),/.exec(searchParams.get('fieldSelector') ?? '')?.[1]);
+    const lists = asked
+      .map((path) => new URL(path, cluster.kube.server))
+      .filter(({ pathname }) => pathname === '/api/v1/pods');
+    const askedOf = lists.map(
+      ({ searchParams }) => /^spec\.nodeName=([^,]+),/.exec(searchParams.get('fieldSelector') ?? '')?.[1],
+    );
     expect(new Set(askedOf)).toEqual(new Set(nodes));
     expect(lists.map(({ searchParams }) => searchParams.get('resourceVersion'))).toEqual(['0', '0', '0']);
   });
@@ -195,7 +235,12 @@ describe.each([
 
     const facts = await look(job);
     expect(facts).toMatchObject({ needed: 4, fit: 3, sizes: { now: 4 } });
-    const decision = await cluster.run('decideCapacity', { facts, plan: { choice: 'shrink', least: 2 }, severity: 'degrading', by: 'suspend' });
+    const decision = await cluster.run('decideCapacity', {
+      facts,
+      plan: { choice: 'shrink', least: 2 },
+      severity: 'degrading',
+      by: 'suspend',
+    });
     expect(decision).toMatchObject({ kind: 'shrink', pods: 3 });
 
     const old = await suspend(job);
@@ -207,7 +252,9 @@ describe.each([
     const next = await cluster.run('awaitAttempt', { incident, job, old, deadlineMs: 50_000 });
     expect(next).toMatchObject({ kind: 'running' });
     expect(next.kind === 'running' && next.pods).toHaveLength(3);
-    const worldSizes = (await podsOf(cluster.api, running)).map(({ spec }) => spec?.containers[0]?.env?.find(({ name }) => name === 'WORLD_SIZE')?.value);
+    const worldSizes = (await podsOf(cluster.api, running)).map(
+      ({ spec }) => spec?.containers[0]?.env?.find(({ name }) => name === 'WORLD_SIZE')?.value,
+    );
     expect(worldSizes).toEqual([worldSize, worldSize, worldSize]);
     expect(await cluster.run('observeJob', { job })).toMatchObject({ podsExpected: 3, gpus: 24 });
     const object = await readObject(cluster.kube, jobPath(job), 'read');
@@ -250,7 +297,11 @@ describe('another size', () => {
       kind: 'refused',
       because: 'there is no priority class nobody',
     });
-    expect(await cluster.run('resizeJob', { incident, job, priorityClass: urgent })).toEqual({ kind: 'resized', before: 2, after: 2 });
+    expect(await cluster.run('resizeJob', { incident, job, priorityClass: urgent })).toEqual({
+      kind: 'resized',
+      before: 2,
+      after: 2,
+    });
     await cluster.run('resumeJob', { job, incident });
     const pods = await awaitRunning(cluster.api, running, { except: new Set(old) });
     expect(pods.map(({ spec }) => spec?.priority)).toEqual([1000, 1000]);
@@ -275,7 +326,9 @@ describe('standby nodes', () => {
 
     await taint(nodes[3], standbyTaint);
     expect(await cluster.run('takeStandbyNodes', request)).toEqual({ taken: [] });
-    expect(await cluster.run('takeStandbyNodes', { ...request, incident: `${incident}0` })).toEqual({ taken: [nodes[3]] });
+    expect(await cluster.run('takeStandbyNodes', { ...request, incident: `${incident}0` })).toEqual({
+      taken: [nodes[3]],
+    });
   });
 
   it('are left alone when they are cordoned, quarantined, gone or no standby nodes', async () => {

@@ -5,16 +5,42 @@ import type { BoundPod, WantedCapacity } from '../../../kube/capacity.ts';
 
 const gpu = 'nvidia.com/gpu';
 const standbyTaint = 'kcover.io/spare';
-const empty = { ready: true, unschedulable: false, taints: [], labels: {}, allocatable: { [gpu]: 8, pods: 100 }, used: {} } as const;
+const empty = {
+  ready: true,
+  unschedulable: false,
+  taints: [],
+  labels: {},
+  allocatable: { [gpu]: 8, pods: 100 },
+  used: {},
+} as const;
 
 const nodes = (count: number, more: Partial<NodeCapacity> = {}, prefix = 'gpu'): NodeCapacity[] =>
   Array.from({ length: count }, (_, index) => ({ ...empty, ...more, name: `${prefix}-${index}` }));
-const shape = (count: number): PodShape => ({ count, fixed: false, requests: { [gpu]: 8, pods: 1 }, labels: {}, nodes: [], tolerations: [], apart: [] });
-const wanted = (count: number): WantedCapacity => ({ shapes: [shape(count)], isReplaced: ({ metadata }) => metadata?.uid === 'ours' });
-const pod = (node: string, uid = 'other'): BoundPod => ({ metadata: { namespace: 'train', uid, labels: {} }, node, requests: { [gpu]: 1, pods: 1 } });
+const shape = (count: number): PodShape => ({
+  count,
+  fixed: false,
+  requests: { [gpu]: 8, pods: 1 },
+  labels: {},
+  nodes: [],
+  tolerations: [],
+  apart: [],
+});
+const wanted = (count: number): WantedCapacity => ({
+  shapes: [shape(count)],
+  isReplaced: ({ metadata }) => metadata?.uid === 'ours',
+});
+const pod = (node: string, uid = 'other'): BoundPod => ({
+  metadata: { namespace: 'train', uid, labels: {} },
+  node,
+  requests: { [gpu]: 1, pods: 1 },
+});
 
 /** Looks for capacity, and returns whose pods were listed. */
-async function look(all: readonly NodeCapacity[], count: number, bound: (node: string) => readonly BoundPod[] = () => []) {
+async function look(
+  all: readonly NodeCapacity[],
+  count: number,
+  bound: (node: string) => readonly BoundPod[] = () => [],
+) {
   const asked: string[][] = [];
   const podsOn = async (names: readonly string[]): Promise<readonly BoundPod[]> => {
     asked.push([...names]);
@@ -32,14 +58,18 @@ describe('a look for capacity', () => {
   });
 
   it('lists the pods of further nodes until all pods fit', async () => {
-    const { facts, asked } = await look(nodes(10_000), 64, (node) => (Number(node.split('-')[1]) < 200 ? [pod(node)] : []));
+    const { facts, asked } = await look(nodes(10_000), 64, (node) =>
+      Number(node.split('-')[1]) < 200 ? [pod(node)] : [],
+    );
     expect(facts).toMatchObject({ needed: 64, fit: 64 });
     expect(asked.map(({ length }) => length)).toEqual([100, 200]);
   });
 
   it('has asked for the pods of every node that could take them, each once, before it says that there is too little', async () => {
-    const { facts, names } = await look([...nodes(1000), ...nodes(500, { unschedulable: true }, 'cordoned')], 64, (node) =>
-      node === 'gpu-7' ? [] : [pod(node)],
+    const { facts, names } = await look(
+      [...nodes(1000), ...nodes(500, { unschedulable: true }, 'cordoned')],
+      64,
+      (node) => (node === 'gpu-7' ? [] : [pod(node)]),
     );
     expect(facts).toMatchObject({ needed: 64, fit: 1 });
     expect(facts.because).toContain('500 nodes: cordoned');

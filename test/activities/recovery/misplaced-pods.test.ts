@@ -15,10 +15,18 @@ describe('a pod that landed on a quarantined node', () => {
   });
 
   it('is deleted again by a later try when the request of the earlier one did not arrive', async () => {
-    const first = misplacedPods({ known: [], remove: () => Promise.reject(new Error('no answer')), pause: async () => undefined });
+    const first = misplacedPods({
+      known: [],
+      remove: () => Promise.reject(new Error('no answer')),
+      pause: async () => undefined,
+    });
     await expect(first.move([pod('a')])).rejects.toThrow('no answer');
     const asked: string[] = [];
-    const second = misplacedPods({ known: first.moved, remove: async ({ uid }) => asked.push(uid), pause: async () => undefined });
+    const second = misplacedPods({
+      known: first.moved,
+      remove: async ({ uid }) => asked.push(uid),
+      pause: async () => undefined,
+    });
     await second.move([pod('a')]);
     expect(asked).toEqual(['a']);
     expect(second.moved.size).toBe(1);

@@ -6,7 +6,8 @@ const pod = (uid: string, isGoing = false): V1Pod => ({
   metadata: { name: `llm-${uid}`, uid, ...(isGoing && { deletionTimestamp: new Date(0) }) },
 });
 const wanted = ['a', 'b', 'c'].map((uid) => ({ name: `llm-${uid}`, uid }));
-const uidsLeft = (seen: readonly V1Pod[], requests: number | undefined) => remainingPods(wanted, seen, requests).left.map(({ uid }) => uid);
+const uidsLeft = (seen: readonly V1Pod[], requests: number | undefined) =>
+  remainingPods(wanted, seen, requests).left.map(({ uid }) => uid);
 
 describe('a stop by deletion that is tried again', () => {
   const replaced = [pod('a'), pod('made-anew'), pod('c')];
@@ -39,5 +40,8 @@ describe('a stop by deletion that is tried again', () => {
 });
 
 it('a first attempt of the activity has not begun, even if a pod was deleted by another client', () => {
-  expect(remainingPods(wanted, [pod('a'), pod('b', true)], undefined)).toEqual({ left: [{ name: 'llm-a', uid: 'a' }], hasStarted: false });
+  expect(remainingPods(wanted, [pod('a'), pod('b', true)], undefined)).toEqual({
+    left: [{ name: 'llm-a', uid: 'a' }],
+    hasStarted: false,
+  });
 });

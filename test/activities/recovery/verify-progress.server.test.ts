@@ -21,11 +21,24 @@ afterAll(async () => {
 
 const created: JobRef[] = [];
 const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
-const remove = (job: JobRef) => askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up');
+const remove = (job: JobRef) =>
+  askKube(
+    cluster.kube,
+    { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } },
+    'tidy up',
+  );
 const patchJob = (job: JobRef, patch: object) => patchObject(cluster.kube, jobPath(job), patch, 'change the job');
-function reports(job: JobRef, step: number, { at = new Date(), pod }: { readonly at?: Date; readonly pod?: string } = {}) {
+function reports(
+  job: JobRef,
+  step: number,
+  { at = new Date(), pod }: { readonly at?: Date; readonly pod?: string } = {},
+) {
   const training = pod === undefined ? null : JSON.stringify({ pod });
-  const said = { [annotations.step]: String(step), [annotations.progressAt]: at.toISOString(), [annotations.training]: training };
+  const said = {
+    [annotations.step]: String(step),
+    [annotations.progressAt]: at.toISOString(),
+    [annotations.training]: training,
+  };
   return patchJob(job, { metadata: { annotations: said } });
 }
 
@@ -117,14 +130,26 @@ describe('proof that training moves on', () => {
   it('is not waited for when the job was opted out, or is gone', async () => {
     const job = await training();
     await patchJob(job, { metadata: { labels: { [labels.cascadingRecovery]: 'false' } } });
-    expect(await cluster.run('verifyProgress', requestFor(job))).toMatchObject({ kind: 'ended', outcome: 'cancelled', because: 'the job was opted out' });
+    expect(await cluster.run('verifyProgress', requestFor(job))).toMatchObject({
+      kind: 'ended',
+      outcome: 'cancelled',
+      because: 'the job was opted out',
+    });
     await remove(job);
-    expect(await cluster.run('verifyProgress', requestFor(job))).toMatchObject({ kind: 'ended', outcome: 'cancelled', because: 'the job is gone' });
+    expect(await cluster.run('verifyProgress', requestFor(job))).toMatchObject({
+      kind: 'ended',
+      outcome: 'cancelled',
+      because: 'the job is gone',
+    });
   });
 
   it.each([
     ['is the end of a job that succeeds after its restart', {}, 'recovered'],
-    ['is nothing where a pod that was deleted may have ended it, and no step was reported since', { stoppedBy: 'delete-collection' }, 'escalated'],
+    [
+      'is nothing where a pod that was deleted may have ended it, and no step was reported since',
+      { stoppedBy: 'delete-collection' },
+      'escalated',
+    ],
   ] as const)('%s', async (_sentence, more, outcome) => {
     const job = await training();
     const handle = await begin(cluster.taskQueue, requestFor(job, more));
@@ -139,7 +164,11 @@ describe('proof that training moves on', () => {
       lastUpdateTime: at,
     };
     await patchObject(cluster.kube, `${jobPath(job)}/status`, { status: { conditions: [condition] } }, 'end the job');
-    expect(await handle.result()).toMatchObject({ kind: 'ended', outcome, because: expect.stringContaining('a test says so') });
+    expect(await handle.result()).toMatchObject({
+      kind: 'ended',
+      outcome,
+      because: expect.stringContaining('a test says so'),
+    });
   });
 
   it('is found by another worker that comes after the deadline, because it looks before the deadline counts', async () => {

@@ -42,13 +42,16 @@ const writers: readonly (readonly [string, () => Promise<void>])[] = [
 ];
 
 describe("the agent's own files", () => {
-  it.each(writers)('replaces a link in the place of %s, or of what is to become it, and leaves alone what the link leads to', async (name, write) => {
-    await link(name);
-    await link(`${name}.new`);
-    await write();
-    expect(await readFile(target, 'utf8')).toBe('precious');
-    expect((await lstat(join(directory, name))).isFile()).toBe(true);
-  });
+  it.each(writers)(
+    'replaces a link in the place of %s, or of what is to become it, and leaves alone what the link leads to',
+    async (name, write) => {
+      await link(name);
+      await link(`${name}.new`);
+      await write();
+      expect(await readFile(target, 'utf8')).toBe('precious');
+      expect((await lstat(join(directory, name))).isFile()).toBe(true);
+    },
+  );
 
   it.each(writers)('are written for the agent alone: %s', async (name, write) => {
     await write();
@@ -63,7 +66,8 @@ describe("the agent's own files", () => {
 
   it('reads nothing through a link', async () => {
     await writeFile(target, JSON.stringify({ ...position, [file.key]: { version: file.version, ends: 9 } }));
-    for (const name of ['spool.jsonl', 'kernel-log.json', 'preflight.json', 'preflight-unfinished.json']) await link(name);
+    for (const name of ['spool.jsonl', 'kernel-log.json', 'preflight.json', 'preflight-unfinished.json'])
+      await link(name);
     await expect(readJournal(directory)).rejects.toMatchObject({ code: 'ELOOP' });
     expect(await loadPosition(directory)).toBe('unusable');
     expect((await loadAcknowledgedFiles(directory)).has(file)).toBe(false);

@@ -6,7 +6,9 @@ const seeking = { reason: 'not-leading' } as const;
 
 describe('the back-off of the agent', () => {
   it('begins at 200 ms, doubles, and stays at 5 s', () => {
-    expect([1, 2, 3, 6, 7, 1000].map((failures) => waitAfter(refused, failures, 1))).toEqual([400, 800, 1600, 5000, 5000, 5000]);
+    expect([1, 2, 3, 6, 7, 1000].map((failures) => waitAfter(refused, failures, 1))).toEqual([
+      400, 800, 1600, 5000, 5000, 5000,
+    ]);
     expect([1, 2, 1000].map((failures) => waitAfter(refused, failures, 0))).toEqual([200, 400, 2500]);
   });
 

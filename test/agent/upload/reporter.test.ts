@@ -28,7 +28,12 @@ beforeEach(async () => {
   controller = await startHttpsController();
   directory = await mkdtemp(join(tmpdir(), 'kcover-reporter-'));
   logged = [];
-  spool = await openSpool({ directory, maxBytes: 16_000_000, log: pino({ level: 'silent' }), changed: () => reporter?.flush() });
+  spool = await openSpool({
+    directory,
+    maxBytes: 16_000_000,
+    log: pino({ level: 'silent' }),
+    changed: () => reporter?.flush(),
+  });
 });
 afterEach(async () => {
   await reporter?.stop();
@@ -101,9 +106,14 @@ describe('the reporter', () => {
     expect(accepted()).toEqual([1, 1, 1, 1]);
     expect(controller.connections()).toBe(4);
     await until(() => logged.length === 2);
-    const waits = controller.requests.slice(1).map((request, index) => request.at - (controller.requests[index]?.at ?? 0));
+    const waits = controller.requests
+      .slice(1)
+      .map((request, index) => request.at - (controller.requests[index]?.at ?? 0));
     expect(waits.map((wait, index) => wait >= 100 * 2 ** (index + 1) - 20)).toEqual([true, true, true]);
-    expect(logged.map((line) => line.msg)).toEqual(['reports do not reach the controller; they are kept', 'reports reach the controller again']);
+    expect(logged.map((line) => line.msg)).toEqual([
+      'reports do not reach the controller; they are kept',
+      'reports reach the controller again',
+    ]);
   });
 
   it('waits as long as the controller asks, on the same connection, and loses nothing', async () => {
@@ -169,7 +179,11 @@ describe('the reporter', () => {
 
   it('sends many reports in batches of at most 500 and less than the body limit', async () => {
     const large = 'ü'.repeat(490);
-    await Promise.all(Array.from({ length: 1200 }, (_, index) => spool.append({ ...fault(index + 1, large), evidence: [large, large] })));
+    await Promise.all(
+      Array.from({ length: 1200 }, (_, index) =>
+        spool.append({ ...fault(index + 1, large), evidence: [large, large] }),
+      ),
+    );
     start();
     await empty();
     expect(new Set(accepted()).size).toBe(1200);
@@ -183,23 +197,30 @@ describe('the reporter', () => {
     await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what: 'kernel-log-overrun', lost: 1 });
     const received = new Set<number>();
     controller.answer(({ batch }) => {
-      if (batch.reports.some((report) => report.fault.message === unacceptable)) return { status: 400, body: { error: 'malformed' } };
+      if (batch.reports.some((report) => report.fault.message === unacceptable))
+        return { status: 400, body: { error: 'malformed' } };
       for (const report of batch.reports) received.add(report.seq);
       return undefined;
     });
     start();
     await empty();
     await until(() => controller.requests.some(({ batch }) => batch.gaps.some((gap) => gap.what === 'report-refused')));
-    expect([...received].toSorted((one, other) => one - other)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1).filter((seq) => seq !== 7));
+    expect([...received].toSorted((one, other) => one - other)).toEqual(
+      Array.from({ length: 20 }, (_, index) => index + 1).filter((seq) => seq !== 7),
+    );
     expect(controller.requests.flatMap(({ batch }) => batch.gaps)).toEqual(
-      expect.arrayContaining([expect.objectContaining({ what: 'kernel-log-overrun' }), expect.objectContaining({ what: 'report-refused', lost: 1 })]),
+      expect.arrayContaining([
+        expect.objectContaining({ what: 'kernel-log-overrun' }),
+        expect.objectContaining({ what: 'report-refused', lost: 1 }),
+      ]),
     );
     expect(reporter?.status()).toMatchObject({ sent: 19, refused: new Map([['malformed', expect.any(Number)]]) });
     expect(logged).toMatchObject([{ level: 50, fault: 'kernel/boot/7', msg: expect.stringContaining('dropped') }]);
   });
 
   it('finds the one gap that will never be accepted, drops it, and reports all others', async () => {
-    for (const what of ['kernel-log-overrun', 'state-lost', 'spool-full'] as const) await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what, lost: 1 });
+    for (const what of ['kernel-log-overrun', 'state-lost', 'spool-full'] as const)
+      await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what, lost: 1 });
     const reported = new Set<string>();
     controller.answer(({ batch }) => {
       if (batch.gaps.some(({ what }) => what === 'state-lost')) return { status: 400, body: { error: 'malformed' } };

@@ -34,6 +34,11 @@ describe('a job on the command line', () => {
   it.each(refused)('cannot be %s', (_sentence, text) => {
     const parse = () => parseJobName(text);
     expect(parse).toThrow(KcoverError);
-    expect(parse).toThrow(expect.objectContaining({ code: 'usage', advice: expect.stringMatching(/^one of pytorchjob\/NAME, .+, trainjob\/NAME.*$/) }));
+    expect(parse).toThrow(
+      expect.objectContaining({
+        code: 'usage',
+        advice: expect.stringMatching(/^one of pytorchjob\/NAME, .+, trainjob\/NAME.*$/),
+      }),
+    );
   });
 });

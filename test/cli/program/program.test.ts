@@ -7,16 +7,66 @@ import { describe, expect, it } from '@jest/globals';
 import { commands } from '../../../cli/commands/index.ts';
 import { kcover, nowhere, program as programFile } from '../kcover.ts';
 
-const endings: readonly { readonly sentence: string; readonly args: readonly string[]; readonly code: number; readonly says: string }[] = [
-  { sentence: 'a command that does not exist is wrong usage', args: ['recovr'], code: 2, says: "because: unknown command 'recovr' (Did you mean recover?)" },
-  { sentence: 'an option that does not exist is wrong usage', args: ['list', '--colour'], code: 2, says: "because: unknown option '--colour'" },
-  { sentence: 'a missing argument is wrong usage', args: ['status'], code: 2, says: "because: missing required argument 'job'" },
-  { sentence: 'one argument too many is wrong usage', args: ['list', 'jobs'], code: 2, says: 'because: too many arguments' },
-  { sentence: 'a missing reason is wrong usage', args: ['pause'], code: 2, says: "because: required option '--reason <text>' not specified" },
-  { sentence: 'a format that is not known is wrong usage', args: ['list', '-o', 'xml'], code: 2, says: 'Allowed choices are table, json, yaml.' },
-  { sentence: 'a group without its second word is wrong usage', args: ['node'], code: 2, says: 'try:     one of kcover node list' },
-  { sentence: 'a job without a kind is wrong usage', args: ['status', 'llm'], code: 2, says: '"llm": a job is named kind/name' },
-  { sentence: 'a kubeconfig that is not there is wrong usage', args: ['status', 'job/x'], code: 2, says: 'the kubeconfig cannot be read' },
+const endings: readonly {
+  readonly sentence: string;
+  readonly args: readonly string[];
+  readonly code: number;
+  readonly says: string;
+}[] = [
+  {
+    sentence: 'a command that does not exist is wrong usage',
+    args: ['recovr'],
+    code: 2,
+    says: "because: unknown command 'recovr' (Did you mean recover?)",
+  },
+  {
+    sentence: 'an option that does not exist is wrong usage',
+    args: ['list', '--colour'],
+    code: 2,
+    says: "because: unknown option '--colour'",
+  },
+  {
+    sentence: 'a missing argument is wrong usage',
+    args: ['status'],
+    code: 2,
+    says: "because: missing required argument 'job'",
+  },
+  {
+    sentence: 'one argument too many is wrong usage',
+    args: ['list', 'jobs'],
+    code: 2,
+    says: 'because: too many arguments',
+  },
+  {
+    sentence: 'a missing reason is wrong usage',
+    args: ['pause'],
+    code: 2,
+    says: "because: required option '--reason <text>' not specified",
+  },
+  {
+    sentence: 'a format that is not known is wrong usage',
+    args: ['list', '-o', 'xml'],
+    code: 2,
+    says: 'Allowed choices are table, json, yaml.',
+  },
+  {
+    sentence: 'a group without its second word is wrong usage',
+    args: ['node'],
+    code: 2,
+    says: 'try:     one of kcover node list',
+  },
+  {
+    sentence: 'a job without a kind is wrong usage',
+    args: ['status', 'llm'],
+    code: 2,
+    says: '"llm": a job is named kind/name',
+  },
+  {
+    sentence: 'a kubeconfig that is not there is wrong usage',
+    args: ['status', 'job/x'],
+    code: 2,
+    says: 'the kubeconfig cannot be read',
+  },
   {
     sentence: 'a settings file that is not there starts no role',
     args: ['worker', '--config', '/nonexistent.yaml'],
@@ -35,7 +85,12 @@ const endings: readonly { readonly sentence: string; readonly args: readonly str
     code: 2,
     says: 'because: --limit 0 is not a whole number',
   },
-  { sentence: 'a plan without a job or facts is wrong usage', args: ['plan'], code: 2, says: 'because: there is neither a job nor a file of facts' },
+  {
+    sentence: 'a plan without a job or facts is wrong usage',
+    args: ['plan'],
+    code: 2,
+    says: 'because: there is neither a job nor a file of facts',
+  },
   {
     sentence: 'a node without a fault is wrong usage',
     args: ['plan', '--facts', 'x.json', '--node', 'gpu-3'],
@@ -54,7 +109,12 @@ const endings: readonly { readonly sentence: string; readonly args: readonly str
     code: 2,
     says: 'try:     --role worker|controller|agent --config x.yaml',
   },
-  { sentence: 'a Temporal that does not answer is unreachable', args: ['list'], code: 5, says: 'error[temporal.unreachable]' },
+  {
+    sentence: 'a Temporal that does not answer is unreachable',
+    args: ['list'],
+    code: 5,
+    says: 'error[temporal.unreachable]',
+  },
 ];
 
 describe('the program', () => {
@@ -97,12 +157,23 @@ describe('kcover doctor without servers', () => {
   it('checks settings and files of an agent, and says which cannot be read', async () => {
     const { stdout, code } = await kcover(['doctor', '--role', 'agent', '--host-root', '/nonexistent', '-o', 'json']);
     const findings = JSON.parse(stdout) as { check: string; result: string; because: string }[];
-    expect(findings.find(({ check }) => check === 'kernel log')).toMatchObject({ result: 'failed', because: expect.stringContaining('/nonexistent/dev/kmsg') });
+    expect(findings.find(({ check }) => check === 'kernel log')).toMatchObject({
+      result: 'failed',
+      because: expect.stringContaining('/nonexistent/dev/kmsg'),
+    });
     expect(findings.find(({ check }) => check === 'files of containers')).toMatchObject({
       result: 'failed',
       because: expect.stringContaining('/nonexistent/var/lib/kcover'),
     });
-    expect(findings.map(({ check }) => check)).toEqual(['versions', 'token', 'authority', 'kernel log', 'files of containers', 'spool', 'intake']);
+    expect(findings.map(({ check }) => check)).toEqual([
+      'versions',
+      'token',
+      'authority',
+      'kernel log',
+      'files of containers',
+      'spool',
+      'intake',
+    ]);
     expect(code).toBe(5);
   });
 });
@@ -117,7 +188,9 @@ describe('a role', () => {
       const listen = `127.0.0.1:${typeof bound === 'object' && bound ? bound.port : 0}`;
       writeFileSync(join(directory, 'agent.yaml'), `health: { listen: '${listen}' }\n`);
       const { stderr, code } = await kcover(['agent', '--config', join(directory, 'agent.yaml')]);
-      expect(stderr).toContain(`error[address.taken]: kcover cannot listen on this address\n  because: health.listen ${listen}: `);
+      expect(stderr).toContain(
+        `error[address.taken]: kcover cannot listen on this address\n  because: health.listen ${listen}: `,
+      );
       expect(code).toBe(1);
     } finally {
       other.close();
@@ -132,7 +205,10 @@ describe('a plugin of kubectl', () => {
     try {
       const plugin = join(directory, 'kubectl-kcover');
       symlinkSync(programFile, plugin);
-      const [help, wrong] = await Promise.all([kcover(['recover', '--help'], '', nowhere, plugin), kcover(['node'], '', nowhere, plugin)]);
+      const [help, wrong] = await Promise.all([
+        kcover(['recover', '--help'], '', nowhere, plugin),
+        kcover(['node'], '', nowhere, plugin),
+      ]);
       expect(help.stdout).toMatch(/^Usage: kubectl kcover recover /);
       for (const example of commands.recover.examples) expect(help.stdout).toContain(`\n  kubectl ${example}\n`);
       expect(wrong.stderr).toContain('one of kubectl kcover node list, kubectl kcover node history');

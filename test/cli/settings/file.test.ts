@@ -13,7 +13,12 @@ function reportOf(role: RoleName, text: string): string {
   return 'nothing is wrong';
 }
 
-const wrong: readonly { readonly sentence: string; readonly role?: RoleName; readonly text: string; readonly report: readonly string[] }[] = [
+const wrong: readonly {
+  readonly sentence: string;
+  readonly role?: RoleName;
+  readonly text: string;
+  readonly report: readonly string[];
+}[] = [
   {
     sentence: 'an unknown key is reported with the nearest known one',
     text: 'quarantine:\n  cordn: true\n',
@@ -117,7 +122,13 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
   {
     sentence: 'a key without a value is pointed at by its key',
     text: 'log:\n',
-    report: ['error[settings.invalid]: log must be a mapping', '  because: kcover.yaml:1:1', '    1 | log:', '      | ^^^', '  try:     log: { level: ... }'],
+    report: [
+      'error[settings.invalid]: log must be a mapping',
+      '  because: kcover.yaml:1:1',
+      '    1 | log:',
+      '      | ^^^',
+      '  try:     log: { level: ... }',
+    ],
   },
   {
     sentence: 'a fault code of the wrong form is reported at its place',
@@ -205,7 +216,9 @@ describe('a settings file', () => {
   it('is refused with exponentially nested aliases', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
-      ...['b', 'c', 'd', 'e', 'f'].map((key, index) => `${key}: &${key} [${Array(9).fill(`*${'abcdef'[index]}`).join(',')}]`),
+      ...['b', 'c', 'd', 'e', 'f'].map(
+        (key, index) => `${key}: &${key} [${Array(9).fill(`*${'abcdef'[index]}`).join(',')}]`,
+      ),
     ].join('\n');
     expect(reportOf('worker', bomb)).toContain('Excessive alias count');
   });
@@ -216,14 +229,19 @@ describe('a settings file', () => {
   });
 
   it('is read with its durations in milliseconds', () => {
-    expect(parseSettings('worker', 'f', 'recovery: { deadlines: { stop: 90m } }').settings.recovery.deadlines.stop).toBe(5_400_000);
+    expect(
+      parseSettings('worker', 'f', 'recovery: { deadlines: { stop: 90m } }').settings.recovery.deadlines.stop,
+    ).toBe(5_400_000);
   });
 
   it.each(roles)('of the %s has an upper limit for every duration', (role) => {
     const durations = fieldsOf(settingsSchemas[role]).filter(({ type }) => type === 'a duration');
     expect(durations.length).toBeGreaterThan(2);
-    const endless = ({ path }: Field) => JSON.stringify(path.reduceRight<unknown>((below, key) => ({ [key]: below }), '3651d'));
-    expect(durations.filter((field) => !reportOf(role, endless(field)).includes(`${field.path.join('.')} must be at most`))).toEqual([]);
+    const endless = ({ path }: Field) =>
+      JSON.stringify(path.reduceRight<unknown>((below, key) => ({ [key]: below }), '3651d'));
+    expect(
+      durations.filter((field) => !reportOf(role, endless(field)).includes(`${field.path.join('.')} must be at most`)),
+    ).toEqual([]);
   });
 
   it.each(roles)('of the %s reads its own effective settings back as the same settings', (role) => {

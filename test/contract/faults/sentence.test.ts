@@ -5,7 +5,10 @@ import { kernelFault, podFault } from '../../support/builders.ts';
 describe('a fault as a sentence', () => {
   it.each([
     [kernelFault(), 'xid/79 on gpu-3 (0000:5d:00): GPU has fallen off the bus'],
-    [kernelFault({ message: 'GPU has fallen off the bus. ' }), 'xid/79 on gpu-3 (0000:5d:00): GPU has fallen off the bus'],
+    [
+      kernelFault({ message: 'GPU has fallen off the bus. ' }),
+      'xid/79 on gpu-3 (0000:5d:00): GPU has fallen off the bus',
+    ],
     [podFault(), 'pod/exit on gpu-3: container pytorch of llm-worker-2 exited with 1 (Error)'],
   ])('names code, node and device, and does not end in the middle of another sentence', (fault, sentence) => {
     expect(faultSentence(fault)).toBe(sentence);

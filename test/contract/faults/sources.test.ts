@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { type FaultSource, faultSources, isFaultSource, sourcesOf, traitsOf } from '../../../contract/faults/sources.ts';
+import {
+  type FaultSource,
+  faultSources,
+  isFaultSource,
+  sourcesOf,
+  traitsOf,
+} from '../../../contract/faults/sources.ts';
 import { nodeNotReady, preflightFaults, recoveryRequested, trainingHangs } from '../../../contract/faults/faults.ts';
 import { codeOf, folderOf, sources as files, textOf } from '../../architecture/sources.ts';
 import { product } from '../../architecture/import-table.ts';
@@ -26,7 +32,9 @@ describe('the sources of faults', () => {
   });
 
   it('give actions to codes of their own only', () => {
-    const others = names.filter((name) => Object.keys(traitsOf(name).actions ?? {}).some((code) => !traitsOf(name).codes.test(code)));
+    const others = names.filter((name) =>
+      Object.keys(traitsOf(name).actions ?? {}).some((code) => !traitsOf(name).codes.test(code)),
+    );
     expect(others).toEqual([]);
   });
 

@@ -11,7 +11,9 @@ describe('durations', () => {
     ['1m1.5s', 61_500],
   ])('reads %s', (text, ms) => expect(parseDuration(text)).toBe(ms));
 
-  it.each(['', '10', 'ten minutes', '5 m', '1h 30m', '-3s'])('does not take %j for a duration', (text) => expect(parseDuration(text)).toBeUndefined());
+  it.each(['', '10', 'ten minutes', '5 m', '1h 30m', '-3s'])('does not take %j for a duration', (text) =>
+    expect(parseDuration(text)).toBeUndefined(),
+  );
 
   it.each([
     [340, '340ms'],

@@ -61,7 +61,13 @@ function fakeLease(first?: Lease) {
   return { store, put, current: () => lease, now: (next: typeof mode) => (mode = next) };
 }
 
-const foreign: Lease = { holder: 'other', durationMs: 15_000, acquiredAt: '2020-01-01T00:00:00.000Z', renewedAt: '2020-01-01T00:00:00.000Z', transitions: 3 };
+const foreign: Lease = {
+  holder: 'other',
+  durationMs: 15_000,
+  acquiredAt: '2020-01-01T00:00:00.000Z',
+  renewedAt: '2020-01-01T00:00:00.000Z',
+  transitions: 3,
+};
 
 function candidate(store: LeaseStore, clock: Clock, identity = 'me'): Leadership {
   return standForElection({ store, identity, timing, clock });
@@ -84,7 +90,10 @@ describe('what to do about a Lease', () => {
 
   it('starts to wait again when the holder has renewed', () => {
     const renewed = { ...held, renewedAt: '2020-01-01T00:00:02.000Z' };
-    expect(decideClaim(renewed, { lease: held, since: 0 }, 'me', 20_000)).toEqual({ kind: 'wait', observation: { lease: renewed, since: 20_000 } });
+    expect(decideClaim(renewed, { lease: held, since: 0 }, 'me', 20_000)).toEqual({
+      kind: 'wait',
+      observation: { lease: renewed, since: 20_000 },
+    });
   });
 });
 
@@ -135,17 +144,20 @@ describe('leadership', () => {
     expect(me.leading()).toBe(true);
   });
 
-  it.each(['unreachable', 'silent'] as const)('stops leading before its Lease runs out when the API server is %s', async (mode) => {
-    const { clock, pass } = manualClock();
-    const lease = fakeLease();
-    const me = candidate(lease.store, clock);
-    await pass(1000);
-    lease.now(mode);
-    await pass(12_000);
-    expect(me.leading()).toBe(false);
-    await pass(5000);
-    await expect(me.ended).resolves.toBe('lost-lease');
-  });
+  it.each(['unreachable', 'silent'] as const)(
+    'stops leading before its Lease runs out when the API server is %s',
+    async (mode) => {
+      const { clock, pass } = manualClock();
+      const lease = fakeLease();
+      const me = candidate(lease.store, clock);
+      await pass(1000);
+      lease.now(mode);
+      await pass(12_000);
+      expect(me.leading()).toBe(false);
+      await pass(5000);
+      await expect(me.ended).resolves.toBe('lost-lease');
+    },
+  );
 
   it('does not lead after a pause of the whole process, even before it has noticed', async () => {
     const { clock, pass, jump } = manualClock();

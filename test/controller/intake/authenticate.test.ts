@@ -4,7 +4,14 @@ import { KcoverError } from '../../../contract/errors.ts';
 import type { ReportBatch } from '../../../contract/wire/reports.ts';
 import { rememberAgents } from '../../../controller/intake/agents.ts';
 import { authenticator } from '../../../controller/intake/authenticate.ts';
-import { acknowledgedBy, decideClaim, decideReporter, newReports, objection, type ReporterIdentity } from '../../../controller/intake/reporter.ts';
+import {
+  acknowledgedBy,
+  decideClaim,
+  decideReporter,
+  newReports,
+  objection,
+  type ReporterIdentity,
+} from '../../../controller/intake/reporter.ts';
 import type { LivePod, ReviewedToken } from '../../../kube/client/tokens.ts';
 import { serviceToken } from '../../support/service-token.ts';
 
@@ -23,8 +30,16 @@ describe('who may report', () => {
   it.each<[string, ReviewedToken, string]>([
     ['accepts a token of the agent that is bound to a pod on a node', good, 'claimed'],
     ['rejects a token that is not valid', { ...good, authenticated: false }, 'unauthenticated'],
-    ['refuses the same name in another namespace', { ...good, user: 'system:serviceaccount:default:kcover-agent' }, 'other-account'],
-    ['refuses another account of the same namespace', { ...good, user: 'system:serviceaccount:kcover-system:default' }, 'other-account'],
+    [
+      'refuses the same name in another namespace',
+      { ...good, user: 'system:serviceaccount:default:kcover-agent' },
+      'other-account',
+    ],
+    [
+      'refuses another account of the same namespace',
+      { ...good, user: 'system:serviceaccount:kcover-system:default' },
+      'other-account',
+    ],
     ['refuses a person', { ...good, user: 'kcover-agent' }, 'other-account'],
     ['rejects a token that is bound to no pod', without('pod'), 'unauthenticated'],
     ['rejects a token of a pod without a node', without('node'), 'unauthenticated'],
@@ -34,7 +49,11 @@ describe('who may report', () => {
   });
 
   it.each<[string, ReviewedToken, string]>([
-    ['accepts a token of any account of a pod where none is named', { ...good, user: 'system:serviceaccount:train:default' }, 'claimed'],
+    [
+      'accepts a token of any account of a pod where none is named',
+      { ...good, user: 'system:serviceaccount:train:default' },
+      'claimed',
+    ],
     ['refuses a person even then', { ...good, user: 'kcover-agent' }, 'other-account'],
   ])('%s', (_sentence, review, expected) => {
     const decision = decideClaim(review, undefined);
@@ -48,7 +67,10 @@ describe('who may report', () => {
     ['refuses a pod that is terminating', { ...live, dead: true }, 'dead-pod'],
     ['refuses a pod on another node than its token says', { ...live, node: 'gpu-2' }, 'other-node'],
   ])('%s', (_sentence, pod, expected) => {
-    const decision = decideReporter({ kind: 'claimed', namespace: 'kcover-system', pod: { name: 'agent-1', uid: 'pod-uid' }, node: 'gpu-1' }, pod);
+    const decision = decideReporter(
+      { kind: 'claimed', namespace: 'kcover-system', pod: { name: 'agent-1', uid: 'pod-uid' }, node: 'gpu-1' },
+      pod,
+    );
     expect(decision.kind === 'refused' ? decision.rejection : decision.kind).toBe(expected);
   });
 });
@@ -102,7 +124,8 @@ describe('authentication', () => {
 
   it('remembers a refusal for 5 s', async () => {
     const { authenticate, asked, change, later } = cluster({ ...good, authenticated: false });
-    for (let again = 0; again < 100; again++) expect(await authenticate(tokenOf('t'))).toMatchObject({ rejection: 'unauthenticated' });
+    for (let again = 0; again < 100; again++)
+      expect(await authenticate(tokenOf('t'))).toMatchObject({ rejection: 'unauthenticated' });
     expect(asked).toHaveLength(1);
     change({ review: good });
     later(5000);
@@ -129,13 +152,19 @@ describe('authentication', () => {
     later(60_000);
     const hold = Promise.withResolvers<void>();
     change({ hold: hold.promise });
-    const flood = Array.from({ length: 2000 }, (_, index) => authenticate(tokenOf(`flood-${index}`), `10.1.0.${index % 200}`));
+    const flood = Array.from({ length: 2000 }, (_, index) =>
+      authenticate(tokenOf(`flood-${index}`), `10.1.0.${index % 200}`),
+    );
     // A kubelet renews the token of a pod: the token changes, the pod does not.
     const agent = authenticate(tokenOf('renewed'));
     hold.resolve();
     expect(await agent).toMatchObject({ kind: 'reporter' });
     const answers = await Promise.all(flood);
-    expect(answers.filter((answer) => answer.kind === 'refused' && answer.rejection === 'too-many' && answer.retryAfterMs === 1000)).toHaveLength(1988);
+    expect(
+      answers.filter(
+        (answer) => answer.kind === 'refused' && answer.rejection === 'too-many' && answer.retryAfterMs === 1000,
+      ),
+    ).toHaveLength(1988);
     expect(mostInFlight()).toBe(13);
     expect(asked).toHaveLength(14);
   });
@@ -170,7 +199,11 @@ describe('authentication', () => {
     ['a text that is no token', 'Bearer secret', 'unauthenticated'],
     ['a token without a signature', `Bearer ${serviceToken({}, '')}`, 'unauthenticated'],
     ['a token whose middle is no JSON', 'Bearer eyJh.eyJh.c2ln', 'unauthenticated'],
-    ['a token for another audience', `Bearer ${serviceToken({ audience: 'https://kubernetes.default.svc' })}`, 'unauthenticated'],
+    [
+      'a token for another audience',
+      `Bearer ${serviceToken({ audience: 'https://kubernetes.default.svc' })}`,
+      'unauthenticated',
+    ],
     ['a token that has expired', `Bearer ${serviceToken({ expires: 1_700_000_000 })}`, 'unauthenticated'],
     ['a token of no pod', `Bearer ${serviceToken({ pod: undefined })}`, 'unauthenticated'],
     ['a token of another account', `Bearer ${serviceToken({ account: 'train:default' })}`, 'other-account'],
@@ -192,15 +225,31 @@ const fault = (more: Partial<Fault> = {}): Fault => ({
   kernel: { bootId, sequence: 1 },
   ...more,
 });
-const batch = (more: Partial<ReportBatch> = {}): ReportBatch => ({ schema: 1, node: 'gpu-1', bootId, stream: 's', reports: [], gaps: [], ...more });
+const batch = (more: Partial<ReportBatch> = {}): ReportBatch => ({
+  schema: 1,
+  node: 'gpu-1',
+  bootId,
+  stream: 's',
+  reports: [],
+  gaps: [],
+  ...more,
+});
 const reporter: ReporterIdentity = { kind: 'reporter', node: 'gpu-1', podUid: 'pod-uid' };
 
 describe('a batch', () => {
   it.each<[string, ReportBatch, string | undefined]>([
     ['is taken when it is of the node of its sender', batch({ reports: [{ seq: 1, fault: fault() }] }), undefined],
     ['is refused for another node', batch({ node: 'gpu-2' }), 'other-node'],
-    ['is refused with a fault id of another boot', batch({ reports: [{ seq: 1, fault: fault({ id: 'kernel/other/1' }) }] }), 'malformed'],
-    ['is refused with a fault id of a pod', batch({ reports: [{ seq: 1, fault: fault({ id: 'pod/uid/exit' }) }] }), 'malformed'],
+    [
+      'is refused with a fault id of another boot',
+      batch({ reports: [{ seq: 1, fault: fault({ id: 'kernel/other/1' }) }] }),
+      'malformed',
+    ],
+    [
+      'is refused with a fault id of a pod',
+      batch({ reports: [{ seq: 1, fault: fault({ id: 'pod/uid/exit' }) }] }),
+      'malformed',
+    ],
     [
       'is refused with a kernel position of another boot',
       batch({ reports: [{ seq: 1, fault: fault({ kernel: { bootId: 'other', sequence: 1 } }) }] }),
@@ -220,7 +269,11 @@ describe('a batch', () => {
 
   it('reduces whatever a node sends to plain lines', () => {
     const hostile = 'a\u001b[2Jb\nc\u202Ed\uD800';
-    const [report] = newReports(batch({ reports: [{ seq: 1, fault: fault({ message: hostile, evidence: [hostile] }) }] }), reporter, 0);
+    const [report] = newReports(
+      batch({ reports: [{ seq: 1, fault: fault({ message: hostile, evidence: [hostile] }) }] }),
+      reporter,
+      0,
+    );
     expect(report?.fault).toMatchObject({ message: 'ab cd\uFFFD', evidence: ['ab cd\uFFFD'] });
   });
 
@@ -229,7 +282,8 @@ describe('a batch', () => {
     const first = batch({ reports: [4, 5].map((seq) => ({ seq, fault: fault() })) });
     agents.acknowledge(first, acknowledgedBy(first.reports, agents.acknowledged(first)));
     expect(newReports(first, reporter, agents.acknowledged(first))).toEqual([]);
-    for (const other of [batch({ stream: 'new' }), batch({ bootId: 'new' }), batch({ node: 'gpu-2' })]) expect(agents.acknowledged(other)).toBe(0);
+    for (const other of [batch({ stream: 'new' }), batch({ bootId: 'new' }), batch({ node: 'gpu-2' })])
+      expect(agents.acknowledged(other)).toBe(0);
     expect(acknowledgedBy([], agents.acknowledged(first))).toBe(5);
   });
 

@@ -42,20 +42,38 @@ describe('the intake', () => {
   it('overwrites the node that a fault names', async () => {
     const { node } = await rig.agentOf(1);
     const fault = { ...kernelFault(7), node: 'another' };
-    expect(await rig.post(batch(node, [], { stream: `${run}-liar`, reports: [{ seq: 1, fault }] }), await rig.tokenOf(1))).toMatchObject({ status: 202 });
+    expect(
+      await rig.post(batch(node, [], { stream: `${run}-liar`, reports: [{ seq: 1, fault }] }), await rig.tokenOf(1)),
+    ).toMatchObject({ status: 202 });
     const { events } = await rig.temporal.workflow.getHandle(nodeWorkflowId(node)).fetchHistory();
-    const payloads = (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.input?.payloads ?? []);
+    const payloads = (events ?? []).flatMap(
+      ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.input?.payloads ?? [],
+    );
     expect(payloads.map(({ data }) => Buffer.from(data ?? []).toString()).join()).not.toContain('another');
   });
 
   it.each<[string, number, string, () => Promise<HttpAnswer>]>([
-    ['refuses a batch of another node', 403, 'other-node', async () => rig.post(batch((await rig.agentOf(1)).node, [1]), await rig.tokenOf(0))],
-    ['refuses a pod of another account', 403, 'other-account', async () => rig.post(batch((await rig.agentOf(0)).node, [1]), await otherToken())],
+    [
+      'refuses a batch of another node',
+      403,
+      'other-node',
+      async () => rig.post(batch((await rig.agentOf(1)).node, [1]), await rig.tokenOf(0)),
+    ],
+    [
+      'refuses a pod of another account',
+      403,
+      'other-account',
+      async () => rig.post(batch((await rig.agentOf(0)).node, [1]), await otherToken()),
+    ],
     [
       'does not know a token of another audience',
       401,
       'unauthenticated',
-      async () => rig.post(batch((await rig.agentOf(0)).node, [1]), await rig.tokenOf(0, agentAccount, 'https://kubernetes.default.svc')),
+      async () =>
+        rig.post(
+          batch((await rig.agentOf(0)).node, [1]),
+          await rig.tokenOf(0, agentAccount, 'https://kubernetes.default.svc'),
+        ),
     ],
     ['rejects a request without a token', 401, 'unauthenticated', () => rig.post(batch('gpu', [1]), undefined)],
     ['rejects a forged token', 401, 'unauthenticated', () => rig.post(batch('gpu', [1]), 'eyJhbGciOiJub25lIn0.e30.')],
@@ -66,9 +84,19 @@ describe('the intake', () => {
       400,
       'malformed',
       async () =>
-        rig.post(batch((await rig.agentOf(0)).node, [], { reports: [{ seq: 1, fault: { ...kernelFault(1), id: 'kernel/other/1' } }] }), await rig.tokenOf(0)),
+        rig.post(
+          batch((await rig.agentOf(0)).node, [], {
+            reports: [{ seq: 1, fault: { ...kernelFault(1), id: 'kernel/other/1' } }],
+          }),
+          await rig.tokenOf(0),
+        ),
     ],
-    ['refuses more than a request may have', 413, 'too-large', async () => rig.post(JSON.stringify({ filler: 'x'.repeat(1024 * 1024) }), await rig.tokenOf(0))],
+    [
+      'refuses more than a request may have',
+      413,
+      'too-large',
+      async () => rig.post(JSON.stringify({ filler: 'x'.repeat(1024 * 1024) }), await rig.tokenOf(0)),
+    ],
   ])('%s', async (_sentence, status, error, act) => {
     expect(await act()).toEqual({ status, body: { error, because: expect.any(String) } });
     expect(await rig.metrics.getSingleMetricAsString('kcover_intake_rejected_total')).toContain(`reason="${error}"`);
@@ -78,7 +106,10 @@ describe('the intake', () => {
     const name = `agent-like-${run}`;
     const { node } = await rig.agentOf(0);
     await rig.api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name } } });
-    const body = { metadata: { name }, spec: { nodeName: node, serviceAccountName: name, containers: [{ name: 'c', image: 'c' }] } };
+    const body = {
+      metadata: { name },
+      spec: { nodeName: node, serviceAccountName: name, containers: [{ name: 'c', image: 'c' }] },
+    };
     const { metadata } = await rig.api.core.createNamespacedPod({ namespace: agentNamespace, body });
     return podToken(rig.api, { namespace: agentNamespace, name, uid: metadata?.uid ?? '' }, name, agentAudience);
   }
@@ -95,11 +126,19 @@ describe('the intake', () => {
     const standby = await rig.start('second');
     try {
       const { node } = await rig.agentOf(0);
-      expect(await rig.post(batch(node, [1]), await rig.tokenOf(0), standby)).toMatchObject({ status: 503, body: { error: 'not-leading' } });
+      expect(await rig.post(batch(node, [1]), await rig.tokenOf(0), standby)).toMatchObject({
+        status: 503,
+        body: { error: 'not-leading' },
+      });
       await rig.controller.stop();
       await expect(rig.controller.stopped).resolves.toBe('stopped');
-      await until('the standby leads', 60_000, async () => (standby.leading() ? { found: true } : { missing: 'not yet' }));
-      expect(await rig.post(batch(node, [4]), await rig.tokenOf(0), standby)).toEqual({ status: 202, body: { accepted: 4 } });
+      await until('the standby leads', 60_000, async () =>
+        standby.leading() ? { found: true } : { missing: 'not yet' },
+      );
+      expect(await rig.post(batch(node, [4]), await rig.tokenOf(0), standby)).toEqual({
+        status: 202,
+        body: { accepted: 4 },
+      });
     } finally {
       await standby.stop();
       await rig.startAgain('third');
@@ -109,9 +148,11 @@ describe('the intake', () => {
 
 describe('an attack by a client that can reach the intake', () => {
   const { kubernetes } = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
-  const reviewsSince = async (since: Date) => (await readWrites(kubernetes.auditLog, since)).filter(({ resource }) => resource === 'tokenreviews').length;
+  const reviewsSince = async (since: Date) =>
+    (await readWrites(kubernetes.auditLog, since)).filter(({ resource }) => resource === 'tokenreviews').length;
   /** The same token with a forged signature. */
-  const forged = (token: string, number: number) => `${token.split('.').slice(0, 2).join('.')}.${Buffer.from(`forged ${number}`).toString('base64url')}`;
+  const forged = (token: string, number: number) =>
+    `${token.split('.').slice(0, 2).join('.')}.${Buffer.from(`forged ${number}`).toString('base64url')}`;
   let kube: Kube;
   beforeAll(() => {
     kube = connectKube({ kubeconfig: kubernetes.kubeconfig });
@@ -141,7 +182,9 @@ describe('an attack by a client that can reach the intake', () => {
   it('costs the API server nothing where it is no token at all', async () => {
     const since = new Date();
     for (let times = 0; times < 5; times++) {
-      const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => rig.post(batch('gpu', [1]), `no-token-${times}-${index}`)));
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => rig.post(batch('gpu', [1]), `no-token-${times}-${index}`)),
+      );
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
     }
     expect(await reviewsSince(since)).toBe(0);
@@ -153,8 +196,12 @@ describe('an attack by a client that can reach the intake', () => {
     const good = await Promise.all(Array.from({ length: 500 }, () => authenticate(`Bearer ${token}`, '10.0.0.1')));
     expect(new Set(good.map(({ kind }) => kind))).toEqual(new Set(['reporter']));
     expect(count.all).toBe(1);
-    const bad = await Promise.all(Array.from({ length: 2000 }, () => authenticate(`Bearer ${forged(token, 0)}`, '10.0.0.1')));
-    expect(new Set(bad.map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind)))).toEqual(new Set(['unauthenticated']));
+    const bad = await Promise.all(
+      Array.from({ length: 2000 }, () => authenticate(`Bearer ${forged(token, 0)}`, '10.0.0.1')),
+    );
+    expect(new Set(bad.map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind)))).toEqual(
+      new Set(['unauthenticated']),
+    );
     expect(count.all).toBe(2);
   });
 
@@ -163,9 +210,13 @@ describe('an attack by a client that can reach the intake', () => {
     const token = await rig.tokenOf(0);
     expect(await authenticate(`Bearer ${token}`, '10.0.0.1')).toMatchObject({ kind: 'reporter' });
     const since = new Date();
-    const flood = Array.from({ length: 2000 }, (_, index) => authenticate(`Bearer ${forged(token, index)}`, `10.1.0.${index % 200}`));
+    const flood = Array.from({ length: 2000 }, (_, index) =>
+      authenticate(`Bearer ${forged(token, index)}`, `10.1.0.${index % 200}`),
+    );
     expect(await authenticate(`Bearer ${token}`, '10.0.0.1')).toMatchObject({ kind: 'reporter' });
-    const rejections = (await Promise.all(flood)).map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind));
+    const rejections = (await Promise.all(flood)).map((answer) =>
+      answer.kind === 'refused' ? answer.rejection : answer.kind,
+    );
     expect(rejections.filter((rejection) => rejection === 'unauthenticated')).toHaveLength(12);
     expect(rejections.filter((rejection) => rejection === 'too-many')).toHaveLength(1988);
     expect(count.most).toBe(13);
@@ -177,7 +228,10 @@ describe('a controller without an election', () => {
   it('leads at once, and writes no Lease and no label', async () => {
     const name = `alone-${run}`;
     const lease = { namespace: ownNamespace, name };
-    await rig.api.core.createNamespacedPod({ namespace: ownNamespace, body: { metadata: { name }, spec: { containers: [{ name: 'c', image: 'c' }] } } });
+    await rig.api.core.createNamespacedPod({
+      namespace: ownNamespace,
+      body: { metadata: { name }, spec: { containers: [{ name: 'c', image: 'c' }] } },
+    });
     const alone = await rig.start(name, new Registry(), { enabled: false, name });
     try {
       await until('it leads', 60_000, async () => (alone.leading() ? { found: true } : { missing: 'not yet' }));
@@ -198,7 +252,10 @@ describe('a controller', () => {
     const { node } = await rig.agentOf(0);
     const token = await rig.tokenOf(0);
     const lease = { name: `kcover-test-${run}`, namespace: ownNamespace };
-    await rig.api.coordination.patchNamespacedLease({ ...lease, body: { spec: { holderIdentity: 'somebody-else' } } }, merge);
+    await rig.api.coordination.patchNamespacedLease(
+      { ...lease, body: { spec: { holderIdentity: 'somebody-else' } } },
+      merge,
+    );
     await expect(rig.controller.stopped).resolves.toBe('lost-lease');
     expect(rig.controller.leading()).toBe(false);
     await expect(rig.post(batch(node, [9]), token)).rejects.toThrow('fetch failed');

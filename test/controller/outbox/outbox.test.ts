@@ -1,12 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import { openOutbox, type Sender } from '../../../controller/outbox/outbox.ts';
-import { type Call, faultMessage, jobEndMessage, nodeMessage, startMessage, recoverMessage } from '../../../controller/outbox/messages.ts';
+import {
+  type Call,
+  faultMessage,
+  jobEndMessage,
+  nodeMessage,
+  startMessage,
+  recoverMessage,
+} from '../../../controller/outbox/messages.ts';
 import type { Fault } from '../../../contract/faults/faults.ts';
 import { jobWorkflowId } from '../../../contract/ids.ts';
 import type { JobRef } from '../../../contract/job/jobs.ts';
 
 const job = (name: string): JobRef => ({ kind: 'PyTorchJob', namespace: 'train', name, uid: `uid-${name}` });
-const fault = (id: string, message = 'fell off'): Fault => ({ id, source: 'kernel', code: 'xid/79', message, seenAt: '2026-11-21T07:00:00Z' });
+const fault = (id: string, message = 'fell off'): Fault => ({
+  id,
+  source: 'kernel',
+  code: 'xid/79',
+  message,
+  seenAt: '2026-11-21T07:00:00Z',
+});
 const toJob = (name: string, id: string) => faultMessage({ kind: 'job', job: job(name) }, fault(id));
 
 /** Accepts a call only when the test says so. */
@@ -35,7 +48,9 @@ function outbox(sender: Sender, more: { parallel?: number; capacity?: number } =
 }
 
 const said = (call: Call | undefined) =>
-  call?.signal?.name === 'faultsObserved' ? call.signal.payload.faults.map(({ id }) => id) : (call?.signal?.name ?? 'start');
+  call?.signal?.name === 'faultsObserved'
+    ? call.signal.payload.faults.map(({ id }) => id)
+    : (call?.signal?.name ?? 'start');
 
 describe('outbox', () => {
   it('keeps one call in flight for a workflow and puts what arrives meanwhile into the next', async () => {
@@ -51,13 +66,17 @@ describe('outbox', () => {
     const slow = slowSender();
     const { send } = outbox(slow.sender);
     const text = '\u20AC'.repeat(500);
-    const heavy = Array.from({ length: 90 }, (_, index): Fault => ({ ...fault(String(index), text), evidence: Array.from({ length: 5 }, () => text) }));
+    const heavy = Array.from({ length: 90 }, (_, index): Fault => ({
+      ...fault(String(index), text),
+      evidence: Array.from({ length: 5 }, () => text),
+    }));
     const sent = heavy.map((one) => send(faultMessage({ kind: 'job', job: job('llm') }, one)));
     for (let calls = 0; calls < 90 && slow.calls.flatMap(said).length < 90; calls++) await slow.takeNext();
     await slow.takeNext();
     await Promise.all(sent);
     expect(slow.calls.flatMap(said)).toEqual(heavy.map(({ id }) => id));
-    for (const { signal } of slow.calls) expect(Buffer.byteLength(JSON.stringify(signal?.payload))).toBeLessThan(256 * 1024);
+    for (const { signal } of slow.calls)
+      expect(Buffer.byteLength(JSON.stringify(signal?.payload))).toBeLessThan(256 * 1024);
     expect(slow.calls.length).toBeLessThan(10);
   });
 
@@ -66,7 +85,10 @@ describe('outbox', () => {
     const { send } = outbox(slow.sender);
     void send(toJob('llm', 'a'));
     void send(toJob('other', 'b'));
-    expect(slow.calls.map(({ workflowId }) => workflowId)).toEqual(['job/train/llm/uid-llm', 'job/train/other/uid-other']);
+    expect(slow.calls.map(({ workflowId }) => workflowId)).toEqual([
+      'job/train/llm/uid-llm',
+      'job/train/other/uid-other',
+    ]);
   });
 
   it('keeps to its limit of calls in flight over all workflows', async () => {
@@ -171,7 +193,9 @@ describe('outbox', () => {
   it('refuses more messages than one workflow may have waiting', async () => {
     const { send } = outbox(slowSender().sender, { capacity: 2 });
     for (const id of ['under way', 'b', 'c']) void send(toJob('llm', id));
-    await expect(send(toJob('llm', 'd'))).rejects.toMatchObject({ because: '2 messages wait for job/train/llm/uid-llm already' });
+    await expect(send(toJob('llm', 'd'))).rejects.toMatchObject({
+      because: '2 messages wait for job/train/llm/uid-llm already',
+    });
   });
 
   it('rejects everything that waits when we no longer lead, and accepts nothing more', async () => {
@@ -190,7 +214,9 @@ describe('outbox', () => {
       { kind: 'node', node: 'gpu-1' },
       { ...fault('a', 'm'.repeat(900)), evidence: Array.from({ length: 9 }, () => 'e'.repeat(900)) },
     );
-    expect(message).toMatchObject({ fault: { message: 'm'.repeat(500), evidence: Array.from({ length: 5 }, () => 'e'.repeat(500)) } });
+    expect(message).toMatchObject({
+      fault: { message: 'm'.repeat(500), evidence: Array.from({ length: 5 }, () => 'e'.repeat(500)) },
+    });
     expect(() => faultMessage({ kind: 'node', node: 'gpu-1' }, fault('i'.repeat(201)))).toThrow(RangeError);
   });
 });

@@ -3,7 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { generate } from 'selfsigned';
-import { type PreflightAnswer, type PreflightFile, preflightPath, type RefusedReport } from '../../../contract/preflight/files.ts';
+import {
+  type PreflightAnswer,
+  type PreflightFile,
+  preflightPath,
+  type RefusedReport,
+} from '../../../contract/preflight/files.ts';
 import { controllerSettings } from '../../../contract/settings/settings.schema.ts';
 import { rememberAgents } from '../../../controller/intake/agents.ts';
 import type { Authenticate } from '../../../controller/intake/authenticate.ts';
@@ -34,7 +39,9 @@ const report = (rank: number, node = 'gpu-1') => ({ size: 50, rank, node, addres
 const file = (rank: number): PreflightFile => ({ ...place(rank), report: report(rank) });
 
 const agents: Authenticate = async (authorization) =>
-  authorization === 'Bearer agent' ? { kind: 'reporter', node: 'gpu-1', podUid: 'agent' } : refused('unauthenticated', 'a bearer token is needed');
+  authorization === 'Bearer agent'
+    ? { kind: 'reporter', node: 'gpu-1', podUid: 'agent' }
+    : refused('unauthenticated', 'a bearer token is needed');
 const rounds = { next: async () => refused('not-testing', 'no pod tests'), waiting: () => 0 };
 
 let certificate: { cert: string; key: string };
@@ -82,7 +89,8 @@ beforeEach(async () => {
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents, preflights: agents },
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
-    collector: () => (leads ? { outbox, preflights, progress: { take: () => 'counted', isUpToDate: () => true }, rounds } : undefined),
+    collector: () =>
+      leads ? { outbox, preflights, progress: { take: () => 'counted', isUpToDate: () => true }, rounds } : undefined,
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {
@@ -98,7 +106,12 @@ beforeEach(async () => {
 afterAll(() => server.close());
 
 async function send(body: object, token = 'agent') {
-  const answer = await server.inject({ method: 'POST', url: preflightPath, headers: { authorization: `Bearer ${token}` }, payload: body });
+  const answer = await server.inject({
+    method: 'POST',
+    url: preflightPath,
+    headers: { authorization: `Bearer ${token}` },
+    payload: body,
+  });
   return { status: answer.statusCode, body: answer.json<{ error?: string } & Partial<PreflightAnswer>>() };
 }
 /** A clock hours away from ours. */
@@ -109,7 +122,8 @@ const answers = async (...files: unknown[]) => (await sendFiles(...files)).body.
 const arrived = () => calls.flatMap(({ signal }) => (signal?.name === 'reportsArrived' ? [signal.payload] : []));
 const ranks = () => arrived().flatMap(({ reports }) => reports.map((each) => each.report.rank));
 const refusals = (): readonly RefusedReport[] => arrived().flatMap((payload) => payload.refused);
-const counted = async (name: string) => (await registry.getSingleMetricAsString(name)).split('\n').filter((line) => !line.startsWith('#') && line !== '');
+const counted = async (name: string) =>
+  (await registry.getSingleMetricAsString(name)).split('\n').filter((line) => !line.startsWith('#') && line !== '');
 
 describe('the intake of preflight files', () => {
   it('answers each of 50 files when Temporal has it', async () => {
@@ -117,7 +131,9 @@ describe('the intake of preflight files', () => {
     expect(await answers(...all.map(file))).toEqual(all.map(() => 'accepted'));
     expect(ranks().toSorted((a, b) => a - b)).toEqual(all);
     expect(new Set(calls.map(({ workflowId }) => workflowId))).toEqual(new Set(['preflight/train/llm/w1']));
-    expect(await counted('kcover_preflight_reports_total')).toEqual(['kcover_preflight_reports_total{answer="accepted"} 50']);
+    expect(await counted('kcover_preflight_reports_total')).toEqual([
+      'kcover_preflight_reports_total{answer="accepted"} 50',
+    ]);
   });
 
   it('sends a report with the pod that made it', async () => {
@@ -158,7 +174,9 @@ describe('the intake of preflight files', () => {
       [4, 'gpu-1', 'pair'],
     ]);
     expect((await counted('kcover_preflight_refused_total')).toSorted()).toEqual(
-      ['no-pod', 'other-node', 'other-rank', 'pair'].map((reason) => `kcover_preflight_refused_total{reason="${reason}"} 1`),
+      ['no-pod', 'other-node', 'other-rank', 'pair'].map(
+        (reason) => `kcover_preflight_refused_total{reason="${reason}"} 1`,
+      ),
     );
   });
 
@@ -169,7 +187,9 @@ describe('the intake of preflight files', () => {
       { answer: 'accepted' },
     ]);
     expect([ranks(), refusals()]).toEqual([[1], []]);
-    expect(await counted('kcover_preflight_refused_total')).toEqual(['kcover_preflight_refused_total{reason="namespace"} 1']);
+    expect(await counted('kcover_preflight_refused_total')).toEqual([
+      'kcover_preflight_refused_total{reason="namespace"} 1',
+    ]);
   });
 
   it('asks for files again that have no answer yet', async () => {
@@ -180,7 +200,9 @@ describe('the intake of preflight files', () => {
 
   it('asks again for a report whose set of pods was not announced, and sends nothing before', async () => {
     announced = false;
-    expect((await sendFiles(file(0))).body.files).toEqual([{ answer: 'wait', because: 'its set of pods was not announced yet' }]);
+    expect((await sendFiles(file(0))).body.files).toEqual([
+      { answer: 'wait', because: 'its set of pods was not announced yet' },
+    ]);
     expect(calls).toEqual([]);
     announced = true;
     expect(await answers(file(0))).toEqual(['accepted']);
@@ -204,14 +226,26 @@ describe('the intake of preflight files', () => {
   it('asks again for a file that Temporal did not accept', async () => {
     temporalTakes = false;
     expect(await answers(file(0))).toEqual(['wait']);
-    expect(await counted('kcover_preflight_reports_total')).toEqual(['kcover_preflight_reports_total{answer="wait"} 1']);
+    expect(await counted('kcover_preflight_reports_total')).toEqual([
+      'kcover_preflight_reports_total{answer="wait"} 1',
+    ]);
   });
 
   it.each<[string, number, string, () => ReturnType<typeof send>]>([
-    ['refuses the files of another node', 403, 'other-node', () => send({ schema: 1, node: 'gpu-2', sentAt, files: [file(0)] })],
+    [
+      'refuses the files of another node',
+      403,
+      'other-node',
+      () => send({ schema: 1, node: 'gpu-2', sentAt, files: [file(0)] }),
+    ],
     ['rejects another token', 401, 'unauthenticated', () => send({ schema: 1, node: 'gpu-1', files: [] }, 'somebody')],
     ['refuses what are no files', 400, 'malformed', () => send({ schema: 1 })],
-    ['refuses a request of 2 MB before it is parsed', 413, 'too-large', () => send({ schema: 1, node: 'gpu-1', files: 'x'.repeat(2 * 1024 * 1024) })],
+    [
+      'refuses a request of 2 MB before it is parsed',
+      413,
+      'too-large',
+      () => send({ schema: 1, node: 'gpu-1', files: 'x'.repeat(2 * 1024 * 1024) }),
+    ],
     [
       'does not read files of a stranger at all',
       401,
@@ -221,7 +255,9 @@ describe('the intake of preflight files', () => {
   ])('%s', async (_sentence, status, error, act) => {
     expect(await act()).toMatchObject({ status, body: { error } });
     expect(calls).toEqual([]);
-    expect(await counted('kcover_intake_rejected_total')).toEqual([`kcover_intake_rejected_total{reason="${error}"} 1`]);
+    expect(await counted('kcover_intake_rejected_total')).toEqual([
+      `kcover_intake_rejected_total{reason="${error}"} 1`,
+    ]);
   });
 
   it('sends the agent to the leader when it does not lead', async () => {

@@ -34,12 +34,32 @@ const lines: readonly (readonly [name: string, line: string, expected: Expected]
     'NVRM: Xid (PCI:0000:5d:00): 31, pid=77, Ch 00000008, MMU Fault',
     { code: 31, pid: 77, process: null, message: 'Ch 00000008, MMU Fault' },
   ],
-  ['reads an old driver without the PCI word', 'NVRM: Xid (0000:03:00): 31, Ch 00000010', { code: 31, pci: '0000:03:00' }],
-  ['reads an old driver without an address', 'NVRM: Xid: 79, GPU has fallen off the bus.', { code: 79, pci: null, action: 'reboot' }],
+  [
+    'reads an old driver without the PCI word',
+    'NVRM: Xid (0000:03:00): 31, Ch 00000010',
+    { code: 31, pci: '0000:03:00' },
+  ],
+  [
+    'reads an old driver without an address',
+    'NVRM: Xid: 79, GPU has fallen off the bus.',
+    { code: 79, pci: null, action: 'reboot' },
+  ],
   ['reads an address without a domain', 'NVRM: Xid (PCI:5D:00): 79, x', { pci: '0000:5d:00' }],
-  ['reads an address with an eight-digit domain and a function', 'NVRM: Xid (PCI:00000000:5D:00.0): 79, x', { pci: '0000:5d:00' }],
-  ['reads a slice of a GPU', 'NVRM: Xid (PCI:0000:5d:00 GPU-I:05): 94, Contained', { code: 94, pci: '0000:5d:00', action: 'restart-app' }],
-  ['reads a GPU that is named by its UUID', 'NVRM: Xid (GPU-6d2ae2a9-1234-5678-9abc-0123456789ab): 48, DBE', { code: 48, pci: null }],
+  [
+    'reads an address with an eight-digit domain and a function',
+    'NVRM: Xid (PCI:00000000:5D:00.0): 79, x',
+    { pci: '0000:5d:00' },
+  ],
+  [
+    'reads a slice of a GPU',
+    'NVRM: Xid (PCI:0000:5d:00 GPU-I:05): 94, Contained',
+    { code: 94, pci: '0000:5d:00', action: 'restart-app' },
+  ],
+  [
+    'reads a GPU that is named by its UUID',
+    'NVRM: Xid (GPU-6d2ae2a9-1234-5678-9abc-0123456789ab): 48, DBE',
+    { code: 48, pci: null },
+  ],
   ['does not mind the case', 'nvrm: xid (pci:0000:5D:00): 79, gone', { code: 79, pci: '0000:5d:00' }],
   [
     'uses the name of the catalogue where the driver had no words',
@@ -56,11 +76,24 @@ const lines: readonly (readonly [name: string, line: string, expected: Expected]
     'NVRM: Xid (PCI:0000:5d:00): 9999, new',
     { code: 9999, standing: 'unknown', severity: 'unknown', action: 'contact-support' },
   ],
-  ['says that an Xid is retired', 'NVRM: Xid (PCI:0000:5d:00): 58, x', { code: 58, standing: 'retired', action: 'contact-support' }],
+  [
+    'says that an Xid is retired',
+    'NVRM: Xid (PCI:0000:5d:00): 58, x',
+    { code: 58, standing: 'retired', action: 'contact-support' },
+  ],
   [
     'reads switch, link and word of an SXid',
     'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up',
-    { kind: 'sxid', code: 20034, pci: '0000:c1:00', link: 30, action: 'reboot', standing: 'current', pid: null, process: null },
+    {
+      kind: 'sxid',
+      code: 20034,
+      pci: '0000:c1:00',
+      link: 30,
+      action: 'reboot',
+      standing: 'current',
+      pid: null,
+      process: null,
+    },
   ],
   [
     'believes the table that a number is harmless',
@@ -72,19 +105,31 @@ const lines: readonly (readonly [name: string, line: string, expected: Expected]
     'nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 22013, Fatal, Link 32 Minion',
     { action: 'reboot', severity: 'fatal' },
   ],
-  ['believes the table against the word non-fatal', 'nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32 egress', { action: 'reboot' }],
+  [
+    'believes the table against the word non-fatal',
+    'nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32 egress',
+    { action: 'reboot' },
+  ],
   [
     'believes the word fatal of an unknown SXid',
     'nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 29999, Fatal, Link 1 x',
     { action: 'reboot', standing: 'current' },
   ],
-  ['believes the word non-fatal of an unknown SXid', 'nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 29999, Non-fatal, Link 1 x', { action: 'ignore' }],
+  [
+    'believes the word non-fatal of an unknown SXid',
+    'nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 29999, Non-fatal, Link 1 x',
+    { action: 'ignore' },
+  ],
   [
     'asks a person about an unknown SXid without a word',
     'nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 29999, Link 1 x',
     { action: 'contact-support', standing: 'unknown', link: 1 },
   ],
-  ['reads an SXid that names only its address', 'SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30', { kind: 'sxid', code: 20034 }],
+  [
+    'reads an SXid that names only its address',
+    'SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30',
+    { kind: 'sxid', code: 20034 },
+  ],
   [
     'sees a GPU off the bus without an Xid',
     'NVRM: GPU 0000:5d:00.0: GPU has fallen off the bus.',
@@ -95,7 +140,11 @@ const lines: readonly (readonly [name: string, line: string, expected: Expected]
     'NVRM: installed in this system has fallen off the bus and is not responding to commands.',
     { code: 'gpu-off-bus', pci: null },
   ],
-  ['sees a GPU that does not respond', 'NVRM: GPU at PCI:0000:5d:00 is not responding', { code: 'gpu-off-bus', pci: '0000:5d:00' }],
+  [
+    'sees a GPU that does not respond',
+    'NVRM: GPU at PCI:0000:5d:00 is not responding',
+    { code: 'gpu-off-bus', pci: '0000:5d:00' },
+  ],
   [
     'records an error of peer memory as one of the application',
     'nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping further processing',
@@ -118,21 +167,34 @@ describe('the meaning of a kernel line', () => {
     ['a line about something else', 'usb 1-1: new high-speed USB device number 2'],
     ['an empty line', ''],
     ['the UUID of a GPU', 'NVRM: GPU at PCI:0000:5d:00: GPU-6d2ae2a9-1234-5678-9abc-0123456789ab'],
-    ['the registers that follow an SXid', 'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Severity 1 Engine instance 30 Sub-engine instance 00'],
-    ['the data that follows an SXid', 'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Data {0x00140004, 0x00100000}'],
+    [
+      'the registers that follow an SXid',
+      'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Severity 1 Engine instance 30 Sub-engine instance 00',
+    ],
+    [
+      'the data that follows an SXid',
+      'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Data {0x00140004, 0x00100000}',
+    ],
     ['a number that no driver would write', 'NVRM: Xid (PCI:0000:5d:00): 99999999999999999999, x'],
     ['an Xid that another program logged', 'Nov 21 09:15:12 gpu-3 trainer[12]: NVRM: Xid (PCI:0000:5d:00): 79, x'],
     ['a process called like an Xid', 'NVRM: Xid: 79, [4711]: segfault at 0 ip 00007f sp 00007f error 4'],
     ['a process called like an Xid that asks for the OOM killer', 'NVRM: Xid: 79, invoked oom-killer: gfp_mask=0x100'],
-    ['a file called like an Xid', 'python[12]: segfault at 0 ip 0 sp 0 error 4 in NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.[7f+1000]'],
-    ['a record of the device that quotes a log prefix', '6,1,1,-;Nov 21 09:15:12 h kernel: NVRM: Xid (PCI:0000:5d:00): 79, x'],
+    [
+      'a file called like an Xid',
+      'python[12]: segfault at 0 ip 0 sp 0 error 4 in NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.[7f+1000]',
+    ],
+    [
+      'a record of the device that quotes a log prefix',
+      '6,1,1,-;Nov 21 09:15:12 h kernel: NVRM: Xid (PCI:0000:5d:00): 79, x',
+    ],
   ])('is none for %s', (_name, line) => {
     expect(classifyLine(line)).toBeUndefined();
   });
 });
 
 describe('Xid 154', () => {
-  const changed = (to: string) => `NVRM: Xid (PCI:0000:5d:00): 154, pid=1, name=python, GPU recovery action changed from 0x1 (GPU Reset Required) to ${to}`;
+  const changed = (to: string) =>
+    `NVRM: Xid (PCI:0000:5d:00): 154, pid=1, name=python, GPU recovery action changed from 0x1 (GPU Reset Required) to ${to}`;
   it.each([
     ['ignores the end of a need', changed('0x0 (None)'), 'ignore'],
     ['resets when a reset is required', changed('0x1 (GPU Reset Required)'), 'reset-gpu'],
@@ -143,7 +205,11 @@ describe('Xid 154', () => {
     ['resets for a state called like a property of every object', changed('0x9 (constructor)'), 'reset-gpu'],
     ['resets for a text that is not understood', 'NVRM: Xid (PCI:0000:5d:00): 154, hello', 'reset-gpu'],
     ['resets for no text at all', 'NVRM: Xid (PCI:0000:5d:00): 154', 'reset-gpu'],
-    ['reads a space after the number', 'NVRM: Xid (PCI:0000:5d:00): 154 GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)', 'reboot'],
+    [
+      'reads a space after the number',
+      'NVRM: Xid (PCI:0000:5d:00): 154 GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)',
+      'reboot',
+    ],
     [
       'takes the new state, not the old',
       'NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed from 0x2 (Node Reboot Required) to 0x0 (None)',

@@ -15,7 +15,11 @@ const observed = (line: string, more: Partial<ObservedKernelLine> = {}): Observe
 describe('a kernel line as a fault', () => {
   it('has position, device, action, and the lines around it', () => {
     expect(
-      kernelFault(observed('4,1234,5,-;NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.', { evidence: ['4,1233,4,-;pcieport: link down'] })),
+      kernelFault(
+        observed('4,1234,5,-;NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.', {
+          evidence: ['4,1233,4,-;pcieport: link down'],
+        }),
+      ),
     ).toEqual({
       id: `kernel/${bootId}/1234`,
       source: 'kernel',
@@ -49,7 +53,9 @@ describe('a kernel line as a fault', () => {
 
   it('keeps every limit of the contract, whatever the line holds', () => {
     const fault = kernelFault(
-      observed(`NVRM: Xid (PCI:0000:5d:00): 79, ${'\u0000😀'.repeat(5000)}`, { evidence: Array.from({ length: 50 }, () => 'y'.repeat(9999)) }),
+      observed(`NVRM: Xid (PCI:0000:5d:00): 79, ${'\u0000😀'.repeat(5000)}`, {
+        evidence: Array.from({ length: 50 }, () => 'y'.repeat(9999)),
+      }),
     );
     expect(reportedFault.safeParse(fault).error).toBeUndefined();
   });
@@ -103,10 +109,18 @@ describe('any line at all', () => {
   it('never throws and never breaks a limit', () => {
     const random = seeded(20_261_121);
     for (let run = 0; run < 5000; run++) {
-      const start = random() < 0.5 ? 'NVRM: Xid (PCI:0000:5d:00): ' : random() < 0.5 ? 'nvidia-nvswitch1: SXid (PCI:0000:5d:00): ' : '';
-      const line = start + Array.from({ length: Math.floor(random() * 12) }, () => pieces[Math.floor(random() * pieces.length)]).join('');
+      const start =
+        random() < 0.5
+          ? 'NVRM: Xid (PCI:0000:5d:00): '
+          : random() < 0.5
+            ? 'nvidia-nvswitch1: SXid (PCI:0000:5d:00): '
+            : '';
+      const line =
+        start +
+        Array.from({ length: Math.floor(random() * 12) }, () => pieces[Math.floor(random() * pieces.length)]).join('');
       const fault = kernelFault(observed(line, { evidence: [line] }));
-      if (fault !== undefined && !reportedFault.safeParse(fault).success) throw new Error(`breaks a limit: ${JSON.stringify(line)}`);
+      if (fault !== undefined && !reportedFault.safeParse(fault).success)
+        throw new Error(`breaks a limit: ${JSON.stringify(line)}`);
     }
     expect.assertions(0);
   });

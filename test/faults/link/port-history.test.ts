@@ -39,7 +39,9 @@ describe('a port', () => {
   });
 
   it('that was ACTIVE and then is not for the whole time gives one fault, since its first observation', () => {
-    expect(play([...every(0, 20, up), ...every(20, 600, down)])).toEqual([{ kind: 'down', since: at(20).time, at: 80 }]);
+    expect(play([...every(0, 20, up), ...every(20, 600, down)])).toEqual([
+      { kind: 'down', since: at(20).time, at: 80 },
+    ]);
   });
 
   it('is down in every state but ACTIVE, and the time goes on when that state changes', () => {
@@ -57,7 +59,12 @@ describe('a port', () => {
   });
 
   it('that falls again after a fault gives another one', () => {
-    const found = play([...every(0, 20, up), ...every(20, 100, down), ...every(100, 200, up), ...every(200, 300, down)]);
+    const found = play([
+      ...every(0, 20, up),
+      ...every(20, 100, down),
+      ...every(100, 200, up),
+      ...every(200, 300, down),
+    ]);
     expect(found).toEqual([
       { kind: 'down', since: at(20).time, at: 80 },
       { kind: 'down', since: at(200).time, at: 260 },
@@ -72,7 +79,10 @@ describe('a port', () => {
   });
 
   it('is not flapping when the falls are further apart, or are faults of their own', () => {
-    const flap = (from: number, length: number): Step[] => [...every(from, from + length, down), ...every(from + length, from + 1810, up)];
+    const flap = (from: number, length: number): Step[] => [
+      ...every(from, from + length, down),
+      ...every(from + length, from + 1810, up),
+    ];
     expect(kinds([...every(0, 5, up), ...[5, 1815, 3625, 5435].flatMap((from) => flap(from, 30))])).toEqual([]);
     expect(kinds([...every(0, 5, up), ...flap(5, 100), ...flap(1815, 30), ...flap(3625, 30)])).toEqual(['down at 65']);
   });
@@ -102,11 +112,19 @@ describe('a port', () => {
   });
 
   it.each([7200, -7200])('is judged by the monotonic clock, although the wall clock is set by %i s', (step) => {
-    const steps: Step[] = [...every(0, 20, up), ...every(20, 50, down), ...every(50, 600, down).map(([second, state]): Step => [second, state, second + step])];
+    const steps: Step[] = [
+      ...every(0, 20, up),
+      ...every(20, 50, down),
+      ...every(50, 600, down).map(([second, state]): Step => [second, state, second + step]),
+    ];
     expect(play(steps)).toEqual([{ kind: 'down', since: at(20).time, at: 80 }]);
-    expect(kinds([...every(0, 20, up), ...every(20, 50, down).map(([second, state]): Step => [second, state, second + step]), ...every(50, 600, up)])).toEqual(
-      [],
-    );
+    expect(
+      kinds([
+        ...every(0, 20, up),
+        ...every(20, 50, down).map(([second, state]): Step => [second, state, second + step]),
+        ...every(50, 600, up),
+      ]),
+    ).toEqual([]);
   });
 
   it('is observed anew when the monotonic clock is not the one of before', () => {
@@ -125,7 +143,14 @@ describe('a port', () => {
 describe('the fault of a port', () => {
   const port = { device: 'mlx5_3', port: 1, layer: 'InfiniBand', pci: '0000:5d:00' };
   const fault = (kind: PortFinding['kind'], state: PortState, more: object = {}) =>
-    linkFault({ node: 'gpu-3', port: { ...port, ...more }, finding: { kind, since: at(20).time }, state, now: at(80), limits });
+    linkFault({
+      node: 'gpu-3',
+      port: { ...port, ...more },
+      finding: { kind, since: at(20).time },
+      state,
+      now: at(80),
+      limits,
+    });
 
   it.each([
     ['down', down, 'InfiniBand link mlx5_3 port 1 is DOWN (Polling) since 2026-11-22T07:00:20.000Z', 'contact-support'],

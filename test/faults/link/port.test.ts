@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { isActive, matchesDevice, parseLinkLayer, parsePhysState, parseState, pciOf } from '../../../faults/link/port.ts';
+import {
+  isActive,
+  matchesDevice,
+  parseLinkLayer,
+  parsePhysState,
+  parseState,
+  pciOf,
+} from '../../../faults/link/port.ts';
 
 describe('the state of an RDMA port', () => {
   it.each([

@@ -17,10 +17,27 @@ describe('a number in a text', () => {
     ['NaN', NaN],
   ])('%s is %d', (text, number) => expect(numberOfText(text)).toBe(number));
 
-  it.each(['', ' 5', '5 ', 'five', '1e', 'e1', '.', '+', '1__0', '_1', '1_', '0x10', '0xp1', '0b1', '+NaN', 'Infinit', '1e999', '5,0', '٥'])(
-    'there is none in %j',
-    (text) => expect(numberOfText(text)).toBeUndefined(),
-  );
+  it.each([
+    '',
+    ' 5',
+    '5 ',
+    'five',
+    '1e',
+    'e1',
+    '.',
+    '+',
+    '1__0',
+    '_1',
+    '1_',
+    '0x10',
+    '0xp1',
+    '0b1',
+    '+NaN',
+    'Infinit',
+    '1e999',
+    '5,0',
+    '٥',
+  ])('there is none in %j', (text) => expect(numberOfText(text)).toBeUndefined());
 
   it('is read up to its longest length and not beyond', () => {
     expect(numberOfText(`0.${'1'.repeat(numberLength - 2)}`)).toBeCloseTo(1 / 9);
@@ -28,6 +45,12 @@ describe('a number in a text', () => {
   });
 
   it('is whole where its value is', () => {
-    expect(['3', 3, '3.0', '3e0', 3.5, 'Inf', true, null, '', [3]].map(wholeNumberOf)).toEqual([3, 3, 3, 3, ...Array.from({ length: 6 }, () => undefined)]);
+    expect(['3', 3, '3.0', '3e0', 3.5, 'Inf', true, null, '', [3]].map(wholeNumberOf)).toEqual([
+      3,
+      3,
+      3,
+      3,
+      ...Array.from({ length: 6 }, () => undefined),
+    ]);
   });
 });

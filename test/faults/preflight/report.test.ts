@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { type PairTest, preflightLimits, type PreflightReport, type ReportField } from '../../../contract/preflight/preflight.ts';
+import {
+  type PairTest,
+  preflightLimits,
+  type PreflightReport,
+  type ReportField,
+} from '../../../contract/preflight/preflight.ts';
 import { busbw, type ProfileName, profileNames, readReport, reportProfiles } from '../../../faults/preflight/report.ts';
 import { rawBatch, rawReport, without } from '../../support/raw-reports.ts';
 
@@ -47,19 +52,30 @@ describe('a report', () => {
   });
 
   it.each(profileNames)('may hold null for what it does not say, in profile %s', (profile) => {
-    expect(reportOf(rawReport({ rank: null, node_ip: null, gpu_check: null, batches: null }), profile)).toMatchObject({ rank: 0, address: '', tests: [] });
+    expect(reportOf(rawReport({ rank: null, node_ip: null, gpu_check: null, batches: null }), profile)).toMatchObject({
+      rank: 0,
+      address: '',
+      tests: [],
+    });
   });
 
   it('says which checks failed, and then nothing else of it is looked at', () => {
-    const broken = rawReport({ gpu_check: 2, storage_check: 2, node_check_busbw_threshold_gbps: 7, batches: ['garbage'] });
-    for (const profile of profileNames) expect(reportOf(broken, profile)).toMatchObject({ failed: ['gpu', 'storage'], tests: [] });
+    const broken = rawReport({
+      gpu_check: 2,
+      storage_check: 2,
+      node_check_busbw_threshold_gbps: 7,
+      batches: ['garbage'],
+    });
+    for (const profile of profileNames)
+      expect(reportOf(broken, profile)).toMatchObject({ failed: ['gpu', 'storage'], tests: [] });
   });
 
   it('may be of a single rank, which has only its own checks', () => {
     const alone = { workload_size: 1, batches: [] };
     expect(reportOf(rawReport(alone))).toMatchObject({ size: 1, rank: 0, tests: [] });
     expect(reportOf(rawReport({ ...alone, gpu_check: 2 }))).toMatchObject({ size: 1, failed: ['gpu'] });
-    for (const profile of profileNames.filter((name) => name !== 'live')) expect(fieldOf(rawReport(alone), profile)).toBeDefined();
+    for (const profile of profileNames.filter((name) => name !== 'live'))
+      expect(fieldOf(rawReport(alone), profile)).toBeDefined();
   });
 
   it.each<[string, object, ReportField]>([
@@ -72,16 +88,26 @@ describe('a report', () => {
   });
 
   it('of a tenant gives its reasons in one plain line', () => {
-    expect(testsOf([rawBatch({ status: 'fail', reason: 'a\u001b[31m\nb\u202ec' })])).toMatchObject([{ because: 'a bc' }]);
+    expect(testsOf([rawBatch({ status: 'fail', reason: 'a\u001b[31m\nb\u202ec' })])).toMatchObject([
+      { because: 'a bc' },
+    ]);
   });
 
   it('holds numbers as numbers or as texts', () => {
-    const batch = rawBatch({ batch_idx: '2', allreduce_ms: '2e1', world_size: '16', allreduce_shape: '268435456', dtype_bytes: '4' });
+    const batch = rawBatch({
+      batch_idx: '2',
+      allreduce_ms: '2e1',
+      world_size: '16',
+      allreduce_shape: '268435456',
+      dtype_bytes: '4',
+    });
     expect(testsOf([batch])).toEqual([{ round: 2, peer: '10.0.0.2', status: 'ok', gbps: 93.75 }]);
   });
 
   it('names its own address in a pair where that is another than its node has', () => {
-    expect(testsOf([rawBatch()], 'live', { node_ip: '192.168.0.1' })).toEqual([{ round: 0, self: '10.0.0.1', peer: '10.0.0.2', status: 'ok', gbps: 93.75 }]);
+    expect(testsOf([rawBatch()], 'live', { node_ip: '192.168.0.1' })).toEqual([
+      { round: 0, self: '10.0.0.1', peer: '10.0.0.2', status: 'ok', gbps: 93.75 },
+    ]);
   });
 });
 
@@ -93,7 +119,8 @@ describe('a measurement', () => {
     ['no bytes', { dtype_bytes: 0 }],
     ['a single rank', { world_size: 1 }],
   ])('with %s is a failure', (_what, more) => {
-    for (const profile of profileNames) expect(testsOf([rawBatch(more)], profile)).toEqual([{ round: 0, peer: '10.0.0.2', status: 'fail' }]);
+    for (const profile of profileNames)
+      expect(testsOf([rawBatch(more)], profile)).toEqual([{ round: 0, peer: '10.0.0.2', status: 'fail' }]);
   });
 
   it('is not needed where the pair failed, or where 0 switches the threshold off', () => {
@@ -106,7 +133,8 @@ describe('a measurement', () => {
   });
 
   it('decides, whatever else the status says', () => {
-    for (const status of ['ok', 'fine', '', 5, null]) expect(testsOf([rawBatch({ status })])).toMatchObject([{ status: 'ok', gbps: 93.75 }]);
+    for (const status of ['ok', 'fine', '', 5, null])
+      expect(testsOf([rawBatch({ status })])).toMatchObject([{ status: 'ok', gbps: 93.75 }]);
   });
 });
 
@@ -118,13 +146,17 @@ describe('a skipped round', () => {
   });
 
   it('blames the reporter alone where it names no pair, as the reference project has it', () => {
-    expect(testsOf([{ ...skipped, self_ip: '10.0.0.9' }], 'v008')).toEqual([{ round: 1, self: '10.0.0.9', status: 'skip' }]);
+    expect(testsOf([{ ...skipped, self_ip: '10.0.0.9' }], 'v008')).toEqual([
+      { round: 1, self: '10.0.0.9', status: 'skip' },
+    ]);
     expect(fieldOf(rawReport({ batches: [skipped] }), 'v012')).toBe('self_ip');
     expect(fieldOf(rawReport({ batches: [skipped] }), 'seed')).toBe('pair');
   });
 
   it('names the pair, whichever end reports it', () => {
-    expect(testsOf([{ ...skipped, pair: ['a', 'b'], self_ip: 5 }], 'v012')).toEqual([{ round: 1, self: 'a', peer: 'b', status: 'skip' }]);
+    expect(testsOf([{ ...skipped, pair: ['a', 'b'], self_ip: 5 }], 'v012')).toEqual([
+      { round: 1, self: 'a', peer: 'b', status: 'skip' },
+    ]);
   });
 });
 
@@ -136,9 +168,13 @@ describe('rounds', () => {
     ['v012', 3],
     ['recommended', 3],
     ['live', preflightLimits.rounds],
-  ] as const)('that do not count are left out in profile %s', (profile, count) => expect(testsOf(rounds, profile)).toHaveLength(count));
+  ] as const)('that do not count are left out in profile %s', (profile, count) =>
+    expect(testsOf(rounds, profile)).toHaveLength(count),
+  );
 
-  it('that do not count are not looked at', () => expect(testsOf([{ batch_idx: 17 }, { batch_idx: 17 }], 'recommended')).toEqual([]));
+  it('that do not count are not looked at', () =>
+    expect(testsOf([{ batch_idx: 17 }, { batch_idx: 17 }], 'recommended')).toEqual([]));
 
-  it('that do not count refuse the report in the oldest profile', () => expect(fieldOf(rawReport({ batches: rounds }), 'seed')).toBe('batch_idx'));
+  it('that do not count refuse the report in the oldest profile', () =>
+    expect(fieldOf(rawReport({ batches: rounds }), 'seed')).toBe('batch_idx'));
 });

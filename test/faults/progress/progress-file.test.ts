@@ -19,7 +19,11 @@ describe('a progress file', () => {
     ['may hold more than is known', { loss: 2.5, step: 8 }, { step: 8 }],
     ['may begin at 0', { step: 0 }, { step: 0 }],
     ['may have a checkpoint of a later step: others judge that', { checkpointStep: 9 }, { step: 7, checkpointStep: 9 }],
-    ['has times as Python writes them', { at: '2026-11-21T08:00:00.123456+01:00' }, { step: 7, at: '2026-11-21T07:00:00.123Z' }],
+    [
+      'has times as Python writes them',
+      { at: '2026-11-21T08:00:00.123456+01:00' },
+      { step: 7, at: '2026-11-21T07:00:00.123Z' },
+    ],
   ])('%s', (_sentence, given, expected) => {
     expect(read(given)).toEqual({ kind: 'progress', progress: { at: '2026-11-21T07:00:00.000Z', ...expected } });
   });
@@ -37,9 +41,24 @@ describe('a progress file', () => {
     ['cannot count below 0', `{"step": -1, "at": "${at}"}`, 'content', 'step is not an integer from 0'],
     ['cannot count in text', `{"step": "7", "at": "${at}"}`, 'content', 'step is not an integer from 0'],
     ['cannot count beyond exact numbers', `{"step": 1e16, "at": "${at}"}`, 'content', 'step is not an integer from 0'],
-    ['cannot have half a checkpoint', `{"step": 7, "checkpointStep": 0.5, "at": "${at}"}`, 'content', 'checkpointStep is not an integer from 0'],
-    ['cannot have a time without a zone', '{"step": 7, "at": "2026-11-21T07:00:00"}', 'content', 'at is not a time with a zone, such as 2026-11-21T07:09:03Z'],
-    ['cannot have a time in seconds', '{"step": 7, "at": 1795244400}', 'content', 'at is not a time with a zone, such as 2026-11-21T07:09:03Z'],
+    [
+      'cannot have half a checkpoint',
+      `{"step": 7, "checkpointStep": 0.5, "at": "${at}"}`,
+      'content',
+      'checkpointStep is not an integer from 0',
+    ],
+    [
+      'cannot have a time without a zone',
+      '{"step": 7, "at": "2026-11-21T07:00:00"}',
+      'content',
+      'at is not a time with a zone, such as 2026-11-21T07:09:03Z',
+    ],
+    [
+      'cannot have a time in seconds',
+      '{"step": 7, "at": 1795244400}',
+      'content',
+      'at is not a time with a zone, such as 2026-11-21T07:09:03Z',
+    ],
     [
       'cannot leave the calendar by its zone',
       '{"step": 7, "at": "9999-12-31T23:59:59-01:00"}',

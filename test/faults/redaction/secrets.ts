@@ -3,11 +3,13 @@
 const abc = 'Abc123xyZ9';
 const lower = 'abcdefghij0123456789';
 /** A word of this many characters after a prefix. */
-export const word = (prefix: string, length: number, messages = abc): string => prefix + messages.repeat(Math.ceil(length / messages.length)).slice(0, length);
+export const word = (prefix: string, length: number, messages = abc): string =>
+  prefix + messages.repeat(Math.ceil(length / messages.length)).slice(0, length);
 const hex = (length: number) => word('', length, '0123456789abcdef');
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const fence = (side: string, kind = 'RSA ') => `-----${side} ${kind}PRIVATE KEY-----`;
-const keyOf = (lines: number) => Array.from({ length: lines }, (_, index) => word('MII', 61, `${String.fromCharCode(65 + index)}bq/+9Zk`));
+const keyOf = (lines: number) =>
+  Array.from({ length: lines }, (_, index) => word('MII', 61, `${String.fromCharCode(65 + index)}bq/+9Zk`));
 const colour = (code: number, text: string) => `\u001B[${code}m${text}\u001B[0m`;
 
 const s40 = word('', 40);
@@ -26,9 +28,21 @@ const cloud: readonly SecretCase[] = [
   one('AWS secret in a dict', `{'aws_access_key_id': 'x', 'aws_secret_access_key': '${s40}'}`, s40),
   one('AWS session token', `export AWS_SESSION_TOKEN="${word('FwoGZXIvYXdz', 200)}"`, word('FwoGZXIvYXdz', 200)),
   one('boto3 call', `session = boto3.Session(aws_secret_access_key='${s40}', region_name='eu-west-1')`, s40),
-  one('SAS signature', `https://acct.blob.core.windows.net/c/b?sv=2024-01-01&sr=b&sig=${word('', 40)}%3D`, word('', 40)),
-  one('presigned S3 URL', `GET https://b.s3.amazonaws.com/k?X-Amz-Credential=a%2F20261121&X-Amz-Signature=${hex(64)}`, hex(64)),
-  one('storage connection string', `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${word('', 86)}==;EndpointSuffix=core.windows.net`, word('', 86)),
+  one(
+    'SAS signature',
+    `https://acct.blob.core.windows.net/c/b?sv=2024-01-01&sr=b&sig=${word('', 40)}%3D`,
+    word('', 40),
+  ),
+  one(
+    'presigned S3 URL',
+    `GET https://b.s3.amazonaws.com/k?X-Amz-Credential=a%2F20261121&X-Amz-Signature=${hex(64)}`,
+    hex(64),
+  ),
+  one(
+    'storage connection string',
+    `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${word('', 86)}==;EndpointSuffix=core.windows.net`,
+    word('', 86),
+  ),
   one(
     'GCP service account in one line',
     `{"type": "service_account", "private_key": "${fence('BEGIN', '')}\\n${keyOf(1)[0]}\\n${fence('END', '')}\\n"}`,
@@ -60,7 +74,11 @@ const providers: readonly SecretCase[] = [
   one('NGC', `NGC_API_KEY=${word('', 84)}`, word('', 84)),
   one('W&B env', `WANDB_API_KEY=${hex(40)}`, hex(40)),
   one('W&B login', `+ wandb login ${hex(40)}`, hex(40)),
-  one('W&B login with a flag', `wandb login --relogin --host https://w ${hex(40)}`.replace(' --host https://w', ''), hex(40)),
+  one(
+    'W&B login with a flag',
+    `wandb login --relogin --host https://w ${hex(40)}`.replace(' --host https://w', ''),
+    hex(40),
+  ),
   one('W&B login in Python', `wandb.login(key="${hex(40)}")`, hex(40)),
   one('W&B local', `logged in with local-${hex(40)}`, hex(40)),
   one('Comet', `COMET_API_KEY=${word('', 25)}`, word('', 25)),
@@ -74,7 +92,11 @@ const providers: readonly SecretCase[] = [
   one('npm alone', `using ${word('npm_', 36)}`, word('npm_', 36)),
   one('PyPI', `twine upload as ${word('pypi-AgEI', 60)}`, word('pypi-AgEI', 60)),
   one('Docker Hub', `login with ${word('dckr_pat_', 27)}`, word('dckr_pat_', 27)),
-  one('Databricks', `host https://dbc token ${word('dapi', 32, '0123456789abcdef')}`, word('dapi', 32, '0123456789abcdef')),
+  one(
+    'Databricks',
+    `host https://dbc token ${word('dapi', 32, '0123456789abcdef')}`,
+    word('dapi', 32, '0123456789abcdef'),
+  ),
   one('Vault', `VAULT ${word('hvs.', 90)}`, word('hvs.', 90)),
   one('Stripe', `charge with ${word('sk_live_', 24)}`, word('sk_live_', 24)),
   one('Replicate', `${word('r8_', 37)} ok`, word('r8_', 37)),
@@ -88,14 +110,22 @@ const headers: readonly SecretCase[] = [
   one('Authorization: Bearer', `Authorization: Bearer ${s40}`, s40),
   one('Authorization: Basic', `> Authorization: Basic ${base64('ada:hunter2')}`, base64('ada:hunter2')),
   one('curl -H', `curl -H 'Authorization: token ${s40}' https://h`, s40),
-  one('aws4 header', `authorization: AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature=${hex(64)}`, hex(64)),
+  one(
+    'aws4 header',
+    `authorization: AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature=${hex(64)}`,
+    hex(64),
+  ),
   one(
     'Python send dump',
     String.raw`send: b'POST /v1 HTTP/1.1\r\nHost: h\r\nAuthorization: Basic ${base64('ada:hunter2')}\r\nAccept: */*\r\n\r\n'`,
     base64('ada:hunter2'),
   ),
   one('Python send dump of a cookie', String.raw`send: b'GET / HTTP/1.1\r\nCookie: session=${s40}\r\n\r\n'`, s40),
-  one('Python send dump of a header of its own', String.raw`send: b'GET / HTTP/1.1\r\nX-Api-Key: ${s40}\r\nHost: h\r\n\r\n'`, s40),
+  one(
+    'Python send dump of a header of its own',
+    String.raw`send: b'GET / HTTP/1.1\r\nX-Api-Key: ${s40}\r\nHost: h\r\n\r\n'`,
+    s40,
+  ),
   one('headers as pairs', `[('Host', 'h'), ('Authorization', 'Bearer ${s40}')]`, s40),
   one('headers as pairs of bytes', `[(b'host', b'h'), (b'authorization', b'Bearer ${s40}')]`, s40),
   one('headers as a dict', `{'Accept': '*/*', 'Authorization': 'Bearer ${s40}'}`, s40),
@@ -129,7 +159,11 @@ const named: readonly SecretCase[] = [
   one('auth_key', `auth_key=${s40}`, s40),
   one('master key in words', `master key: ${s40}`, s40),
   one('storage key', `storage_key: "${word('', 86)}=="`, word('', 86)),
-  one('session key in hexadecimal digits', `NCCL INFO session key: ${word('', 64, '0123456789abcdef')}`, word('', 64, '0123456789abcdef')),
+  one(
+    'session key in hexadecimal digits',
+    `NCCL INFO session key: ${word('', 64, '0123456789abcdef')}`,
+    word('', 64, '0123456789abcdef'),
+  ),
   one('API key in words', `using api key: ${s40} of ada`, s40),
   one('access key in words and quotes', `access key = "${s40}"`, s40),
   one('curl --user with letters only', `+ curl -s --user ada:correcthorse https://h`, 'correcthorse'),
@@ -148,7 +182,11 @@ const named: readonly SecretCase[] = [
   one('YAML', `  password: ${secretValue}`, secretValue),
   one('JSON', `{"password":"${secretValue}","lr":0.1}`, secretValue),
   one('JSON in JSON', String.raw`{"msg":"{\"api_key\":\"${secretValue}\",\"lr\":1}"}`, secretValue),
-  one('JSON in JSON in JSON', String.raw`{"m":"{\"n\":\"{\\\"client_secret\\\":\\\"${secretValue}\\\"}\"}"}`, secretValue),
+  one(
+    'JSON in JSON in JSON',
+    String.raw`{"m":"{\"n\":\"{\\\"client_secret\\\":\\\"${secretValue}\\\"}\"}"}`,
+    secretValue,
+  ),
   one('Python repr', `Config(api_key='${secretValue}', lr=0.1)`, secretValue),
   one('Python bytes', `Config(password=b'${secretValue}', lr=0.1)`, secretValue),
   one('SecretStr', `Settings(password=SecretStr('${secretValue}'), lr=0.1)`, secretValue),
@@ -157,7 +195,11 @@ const named: readonly SecretCase[] = [
   one('Go struct', `{Host:db Password:${secretValue} Port:5432}`, secretValue),
   one('env dump', `environ({'HOME': '/root', 'MY_SECRET': '${secretValue}', 'PATH': '/bin'})`, secretValue),
   one('docker inspect', `"Env": ["PATH=/bin", "DB_PASSWORD=${secretValue}"]`, secretValue),
-  one('kubeadm', `kubeadm join 10.0.0.1:6443 --token abcdef.${word('', 16, lower)} --discovery-token-ca-cert-hash sha256:x`, word('', 16, lower)),
+  one(
+    'kubeadm',
+    `kubeadm join 10.0.0.1:6443 --token abcdef.${word('', 16, lower)} --discovery-token-ca-cert-hash sha256:x`,
+    word('', 16, lower),
+  ),
   one('--api-key', `train --api-key ${secretValue}`, secretValue),
   one('--api-key=', `train --api-key=${secretValue}`, secretValue),
   one('list of arguments', `['train.py', '--hf-token', '${s40}', '--lr', '1']`, s40),
@@ -191,14 +233,26 @@ const pairs: readonly SecretCase[] = [
   one('k8s env of Python', `V1EnvVar(name='WANDB_API_KEY', value='${secretValue}')`, secretValue),
   one('k8s env as a dict', `{'name': 'MY_SECRET_KEY', 'value': '${secretValue}', 'value_from': None}`, secretValue),
   ['k8s env in YAML', ['- name: X_TOKEN', `  value: ${secretValue}`], [secretValue]],
-  ['k8s env in YAML with times', ['2026-11-21T07:09:03.117Z - name: DB_PASSWORD', `2026-11-21T07:09:03.118Z   value: "${secretValue}"`], [secretValue]],
+  [
+    'k8s env in YAML with times',
+    ['2026-11-21T07:09:03.117Z - name: DB_PASSWORD', `2026-11-21T07:09:03.118Z   value: "${secretValue}"`],
+    [secretValue],
+  ],
   one('tuple', `env: ('MY_PASSWORD', '${secretValue}')`, secretValue),
   one('tuple of a list', `[('PATH', '/bin'), ('HF_TOKEN', '${s40}')]`, s40),
   one('netrc in one line', `machine api.wandb.ai login user password ${hex(40)}`, hex(40)),
   one('netrc password alone', `  password ${hex(40)}`, hex(40)),
   one('netrc without digits', `machine h login ada password correcthorse`, 'correcthorse'),
-  one('docker config', `{"auths":{"nvcr.io":{"auth":"${base64('$oauthtoken:abcdefgh1')}"}}}`, base64('$oauthtoken:abcdefgh1')),
-  one('docker config in JSON', String.raw`{\"auths\":{\"nvcr.io\":{\"auth\":\"${base64('$oauthtoken:abcdefgh1')}\"}}}`, base64('$oauthtoken:abcdefgh1')),
+  one(
+    'docker config',
+    `{"auths":{"nvcr.io":{"auth":"${base64('$oauthtoken:abcdefgh1')}"}}}`,
+    base64('$oauthtoken:abcdefgh1'),
+  ),
+  one(
+    'docker config in JSON',
+    String.raw`{\"auths\":{\"nvcr.io\":{\"auth\":\"${base64('$oauthtoken:abcdefgh1')}\"}}}`,
+    base64('$oauthtoken:abcdefgh1'),
+  ),
   one('docker identity token', `"identitytoken": "${s40}"`, s40),
   one('kubeconfig key', `    client-key-data: ${base64(fence('BEGIN'))}${s40}`, s40),
   one('kubeconfig key, PKCS 8, without its name', `data ${base64(`${fence('BEGIN', '')}\nMIIE`)}${s40}`, s40),
@@ -207,16 +261,28 @@ const pairs: readonly SecretCase[] = [
   ['value on the next line', ['password=', secretValue], [secretValue]],
   ['value on the next line of a pretty print', ["  'api_key':", `    '${secretValue}',`], [secretValue]],
   ['YAML block', ['  client_secret: |', `    ${secretValue}`], [secretValue]],
-  ['YAML block with times', ['2026-11-21T07:09:03Z secret_key: >-', `2026-11-21T07:09:03Z   ${secretValue}`], [secretValue]],
+  [
+    'YAML block with times',
+    ['2026-11-21T07:09:03Z secret_key: >-', `2026-11-21T07:09:03Z   ${secretValue}`],
+    [secretValue],
+  ],
 ];
 
 const colours: readonly SecretCase[] = [
   one('structlog', `${colour(2, '2026-11-21')} ${colour(36, 'api_key')}=${colour(35, secretValue)}`, secretValue),
-  one('loguru', `${colour(32, '2026-11-21 07:09')} | ${colour(1, 'INFO')} | password: ${colour(33, secretValue)}`, secretValue),
+  one(
+    'loguru',
+    `${colour(32, '2026-11-21 07:09')} | ${colour(1, 'INFO')} | password: ${colour(33, secretValue)}`,
+    secretValue,
+  ),
   one('rich', `${colour(33, 'token')}=${colour(32, `'${s40}'`)}`, s40),
   one('rich with a link', `\u001B]8;;https://x\u001B\\secret\u001B]8;;\u001B\\=${secretValue}`, secretValue),
   one('colours within the value', `password=hun${colour(31, 'ter2-and-more')}`, 'ter2-and-more'),
-  one('colours in JSON', String.raw`{"log":"\u001b[36mapi_key\u001b[0m=\u001b[35m${secretValue}\u001b[0m"}`, secretValue),
+  one(
+    'colours in JSON',
+    String.raw`{"log":"\u001b[36mapi_key\u001b[0m=\u001b[35m${secretValue}\u001b[0m"}`,
+    secretValue,
+  ),
   one('colours in Python', String.raw`'\x1b[36mpassword\x1b[0m=\x1b[35m${secretValue}\x1b[0m'`, secretValue),
 ];
 
@@ -229,10 +295,23 @@ const keys: readonly SecretCase[] = [
   ['PEM with a short last line', [fence('BEGIN'), ...key, 'Qw==', fence('END')], [...key, 'Qw==']],
   [
     'PEM with lines of another rank',
-    [fence('BEGIN'), key[0] ?? '', '[rank1] step 12 loss 2.3', key[1] ?? '', 'NCCL INFO ring 0', key[2] ?? '', 'Qw==', fence('END')],
+    [
+      fence('BEGIN'),
+      key[0] ?? '',
+      '[rank1] step 12 loss 2.3',
+      key[1] ?? '',
+      'NCCL INFO ring 0',
+      key[2] ?? '',
+      'Qw==',
+      fence('END'),
+    ],
     [...key, 'Qw=='],
   ],
-  ['PEM with lines of another rank and no end', [fence('BEGIN'), key[0] ?? '', '[rank1] step 12 loss 2.3', ...key.slice(1)], key],
+  [
+    'PEM with lines of another rank and no end',
+    [fence('BEGIN'), key[0] ?? '', '[rank1] step 12 loss 2.3', ...key.slice(1)],
+    key,
+  ],
   ['PEM without its begin', [...key, 'Qw==', fence('END')], [...key, 'Qw==']],
   [
     'two PEMs at once',
@@ -251,4 +330,13 @@ const keys: readonly SecretCase[] = [
   one('PEM in Python bytes', `b'${fence('BEGIN')}\\n${key.join('\\n')}'`, ...key),
 ];
 
-export const shapes: readonly SecretCase[] = [...cloud, ...providers, ...headers, ...urls, ...named, ...pairs, ...colours, ...keys];
+export const shapes: readonly SecretCase[] = [
+  ...cloud,
+  ...providers,
+  ...headers,
+  ...urls,
+  ...named,
+  ...pairs,
+  ...colours,
+  ...keys,
+];

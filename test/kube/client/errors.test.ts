@@ -3,7 +3,8 @@ import { ApiException } from '@kubernetes/client-node';
 import { KcoverError } from '../../../contract/errors.ts';
 import { isConflict, isNotFound, kubeError } from '../../../kube/client/errors.ts';
 
-const answer = (code: number, body: unknown = '', headers: Record<string, string> = {}) => new ApiException(code, 'Unknown API Status Code!', body, headers);
+const answer = (code: number, body: unknown = '', headers: Record<string, string> = {}) =>
+  new ApiException(code, 'Unknown API Status Code!', body, headers);
 
 const notFound = '{"kind":"Status","status":"Failure","reason":"NotFound","code":404}';
 
@@ -29,7 +30,10 @@ describe('an answer of the API server', () => {
   });
 
   it('is reported with its own message, without headers', () => {
-    const error = kubeError(answer(403, '{"message":"nodes \\"gpu-3\\" is forbidden","details":{}}', { authorization: 'Bearer secret' }), 'change node gpu-3');
+    const error = kubeError(
+      answer(403, '{"message":"nodes \\"gpu-3\\" is forbidden","details":{}}', { authorization: 'Bearer secret' }),
+      'change node gpu-3',
+    );
     expect(error.because).toBe('change node gpu-3: 403 nodes "gpu-3" is forbidden');
     expect(JSON.stringify(error) + error.message + error.because).not.toContain('secret');
   });
@@ -44,10 +48,16 @@ describe('no answer', () => {
   it.each([
     [
       'a connection that was refused',
-      new TypeError('fetch failed', { cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }) }),
+      new TypeError('fetch failed', {
+        cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
+      }),
       'read x: fetch failed (ECONNREFUSED)',
     ],
-    ['a passed deadline', new DOMException('The operation was aborted due to timeout', 'TimeoutError'), 'read x: no answer in time'],
+    [
+      'a passed deadline',
+      new DOMException('The operation was aborted due to timeout', 'TimeoutError'),
+      'read x: no answer in time',
+    ],
   ])('%s is unreachable', (_, error, because) => {
     expect(kubeError(error, 'read x')).toMatchObject({ code: 'kube.unreachable', because });
   });
@@ -59,6 +69,10 @@ describe('no answer', () => {
 });
 
 it('knows a missing object and a conflict of the client and of ours', () => {
-  expect([answer(404, notFound), kubeError(answer(404, notFound), 'x'), answer(409)].map(isNotFound)).toEqual([true, true, false]);
+  expect([answer(404, notFound), kubeError(answer(404, notFound), 'x'), answer(409)].map(isNotFound)).toEqual([
+    true,
+    true,
+    false,
+  ]);
   expect([answer(409), kubeError(answer(409), 'x'), answer(404)].map(isConflict)).toEqual([true, true, false]);
 });

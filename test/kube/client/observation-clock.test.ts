@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Observed, type ObservationClock, observationClock, observedOf } from '../../../kube/client/observation-clock.ts';
+import {
+  type Observed,
+  type ObservationClock,
+  observationClock,
+  observedOf,
+} from '../../../kube/client/observation-clock.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -101,7 +106,10 @@ describe('a deadline', () => {
 });
 
 describe('the clock state of an earlier attempt', () => {
-  it.each([undefined, null, 'x', {}, { clock: {} }, { clock: { lostMs: '1', until: 2, lateFrom: 3 } }])('is ignored when it is %j', (details) => {
-    expect(observedOf(details)).toBeUndefined();
-  });
+  it.each([undefined, null, 'x', {}, { clock: {} }, { clock: { lostMs: '1', until: 2, lateFrom: 3 } }])(
+    'is ignored when it is %j',
+    (details) => {
+      expect(observedOf(details)).toBeUndefined();
+    },
+  );
 });

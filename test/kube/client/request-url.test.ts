@@ -37,9 +37,12 @@ describe('the address of a request', () => {
     expect(refusal(() => requestUrl(server, `/apis/batch/v1/namespaces/${text}/jobs`))).toBe('name.invalid');
   });
 
-  it.each(['', 'apis/batch', '@evil.example/api', '.evil.example/api', '//evil.example/api', ':1/api'])('is refused for %j, which is no path', (path) => {
-    expect(refusal(() => requestUrl(server, path))).toBe('name.invalid');
-  });
+  it.each(['', 'apis/batch', '@evil.example/api', '.evil.example/api', '//evil.example/api', ':1/api'])(
+    'is refused for %j, which is no path',
+    (path) => {
+      expect(refusal(() => requestUrl(server, path))).toBe('name.invalid');
+    },
+  );
 
   it('is checked before any request is sent', async () => {
     const config = {
@@ -48,10 +51,14 @@ describe('the address of a request', () => {
       },
     };
     const kube = { server, config } as unknown as Kube;
-    await expect(openRequest(kube, { method: 'PATCH', path: '/apis/batch/v1/namespaces/tenant/jobs/../../victim/jobs/llm' })).rejects.toMatchObject({
+    await expect(
+      openRequest(kube, { method: 'PATCH', path: '/apis/batch/v1/namespaces/tenant/jobs/../../victim/jobs/llm' }),
+    ).rejects.toMatchObject({
       code: 'name.invalid',
     });
-    await expect(openRequest(kube, { method: 'GET', path: '/apis/batch/v1/namespaces/tenant/jobs/llm' })).rejects.toThrow('about to be sent');
+    await expect(
+      openRequest(kube, { method: 'GET', path: '/apis/batch/v1/namespaces/tenant/jobs/llm' }),
+    ).rejects.toThrow('about to be sent');
   });
 });
 

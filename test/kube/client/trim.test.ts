@@ -16,7 +16,11 @@ const sizeOf = (object: object): number => JSON.stringify(object).length;
 const preflightPod: V1Pod = {
   ...largePod(3),
   metadata: { ...largePod(3).metadata, labels: { ...largePod(3).metadata?.labels, 'kcover.io/preflight': 'true' } },
-  spec: { containers: [], ...largePod(3).spec, initContainers: [{ name: 'preflight', env: [{ name: 'A', value: 'b' }] }] },
+  spec: {
+    containers: [],
+    ...largePod(3).spec,
+    initContainers: [{ name: 'preflight', env: [{ name: 'A', value: 'b' }] }],
+  },
 };
 
 describe('what a watch keeps', () => {

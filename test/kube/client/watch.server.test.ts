@@ -30,10 +30,18 @@ afterEach(async () => {
 const create = (name: string) =>
   askKube<V1ConfigMap>(
     writer,
-    { method: 'POST', path, body: { contentType: 'application/json', text: JSON.stringify({ metadata: { name: `${run}-${name}`, labels: { run } } }) } },
+    {
+      method: 'POST',
+      path,
+      body: {
+        contentType: 'application/json',
+        text: JSON.stringify({ metadata: { name: `${run}-${name}`, labels: { run } } }),
+      },
+    },
     'create',
   );
-const change = (name: string, data: Record<string, string>) => patchObject(writer, `${path}/${run}-${name}`, { data }, 'change');
+const change = (name: string, data: Record<string, string>) =>
+  patchObject(writer, `${path}/${run}-${name}`, { data }, 'change');
 const remove = (name: string) => askKube(writer, { method: 'DELETE', path: `${path}/${run}-${name}` }, 'delete');
 
 function watch(more: Partial<WatchOptions<V1ConfigMap>> = {}) {
@@ -104,7 +112,11 @@ describe('a watch', () => {
   });
 
   it('reads lists of several pages', async () => {
-    await Promise.all(Array.from({ length: 20 }, (_, index) => Promise.all(Array.from({ length: 26 }, (_, more) => create(`${index}-${more}`)))));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        Promise.all(Array.from({ length: 26 }, (_, more) => create(`${index}-${more}`))),
+      ),
+    );
     const { watched } = watch();
     await watched.synced;
     expect(watched.objects()).toHaveLength(520);
@@ -144,13 +156,17 @@ describe('a watch', () => {
     // The server's watch cache of a custom resource begins when its definition is installed, long after the first resource version.
     const customResources = '/apis/kubeflow.org/v1/pytorchjobs';
     const listener = { opened: () => undefined, changed: () => undefined, deleted: () => undefined };
-    await expect(followStream({ kube, path: customResources, signal: stop.signal }, '1', listener)).rejects.toBeInstanceOf(Expired);
+    await expect(
+      followStream({ kube, path: customResources, signal: stop.signal }, '1', listener),
+    ).rejects.toBeInstanceOf(Expired);
   });
 });
 
 it('a server that is not there is unreachable within the time-out', async () => {
   const nobody = connectKube({ kubeconfig, timeoutMs: 500 });
   Object.assign(nobody, { server: 'https://192.0.2.1:6443' });
-  await expect(askKube(nobody, { method: 'GET', path: '/version' }, 'read the version')).rejects.toMatchObject({ code: 'kube.unreachable' });
+  await expect(askKube(nobody, { method: 'GET', path: '/version' }, 'read the version')).rejects.toMatchObject({
+    code: 'kube.unreachable',
+  });
   await nobody.close();
 });

@@ -23,16 +23,32 @@ beforeAll(async () => {
   const { kubernetes, directory } = cluster();
   const home = mkdtempSync(join(tmpdir(), 'kcover-events-'));
   const ports = new Ports(directory);
-  proxy = await openApiProxy({ to: kubernetes, port: await ports.take(), directory: home, draw: () => draws.shift() ?? 1 });
+  proxy = await openApiProxy({
+    to: kubernetes,
+    port: await ports.take(),
+    directory: home,
+    draw: () => draws.shift() ?? 1,
+  });
   const { users } = JSON.parse(readFileSync(kubernetes.kubeconfig, 'utf8')) as { users: { user: { token: string } }[] };
-  const kubeconfig = writeKubeconfig({ ...proxy, file: join(home, 'kubeconfig'), user: 'admin', token: users[0]?.user.token ?? '' });
+  const kubeconfig = writeKubeconfig({
+    ...proxy,
+    file: join(home, 'kubeconfig'),
+    user: 'admin',
+    token: users[0]?.user.token ?? '',
+  });
   kube = connectKube({ kubeconfig, timeoutMs: 2000 });
 });
 beforeEach(() => {
   draws = [];
   proxy.setFaultProfile({});
   const name = `gpu-${randomUUID()}`;
-  events = ['one', 'two', 'three'].map((key) => ({ about: { kind: 'node', name, uid: name }, type: 'Warning', reason: 'NodeQuarantined', message: key, key }));
+  events = ['one', 'two', 'three'].map((key) => ({
+    about: { kind: 'node', name, uid: name },
+    type: 'Warning',
+    reason: 'NodeQuarantined',
+    message: key,
+    key,
+  }));
 });
 afterAll(async () => {
   await kube?.close();
@@ -40,7 +56,8 @@ afterAll(async () => {
 });
 
 /** One attempt of the activity. */
-const announce = (): Promise<void> => announcementActivities({ kube, log: pino({ enabled: false }), now: Date.now }).announce({ events });
+const announce = (): Promise<void> =>
+  announcementActivities({ kube, log: pino({ enabled: false }), now: Date.now }).announce({ events });
 async function written(): Promise<string[]> {
   const fieldSelector = `involvedObject.name=${events[0]?.about.kind === 'node' ? events[0].about.name : ''}`;
   const { items } = await cluster().api.core.listNamespacedEvent({ namespace: 'default', fieldSelector });

@@ -18,18 +18,32 @@ describe('an Event', () => {
     expect(name({}, now + 60_000)).toBe(name({}));
     expect(name({ message: 'in other words' })).toBe(name({}));
     expect(
-      new Set([name({}), name({ key: 'node/gpu-3/2' }), name({ reason: 'NodeReleased' }), name({ about: { kind: 'node', name: 'gpu-3', uid: 'n4' } })]).size,
+      new Set([
+        name({}),
+        name({ key: 'node/gpu-3/2' }),
+        name({ reason: 'NodeReleased' }),
+        name({ about: { kind: 'node', name: 'gpu-3', uid: 'n4' } }),
+      ]).size,
     ).toBe(4);
   });
 
   it('of a node lives in default, because nodes have no namespace', () => {
-    expect(eventOf(onNode, now)).toMatchObject({ metadata: { namespace: 'default' }, involvedObject: { kind: 'Node', name: 'gpu-3', uid: 'n3' } });
+    expect(eventOf(onNode, now)).toMatchObject({
+      metadata: { namespace: 'default' },
+      involvedObject: { kind: 'Node', name: 'gpu-3', uid: 'n3' },
+    });
   });
 
   it('of a job lives beside it', () => {
     expect(eventOf({ ...onNode, about: { kind: 'job', job } }, now)).toMatchObject({
       metadata: { namespace: 'train' },
-      involvedObject: { apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' },
+      involvedObject: {
+        apiVersion: 'kubeflow.org/v1',
+        kind: 'PyTorchJob',
+        namespace: 'train',
+        name: 'llm',
+        uid: 'job-uid',
+      },
       source: { component: 'kcover' },
       firstTimestamp: '2026-11-21T07:09:03Z',
     });

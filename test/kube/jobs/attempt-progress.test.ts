@@ -34,7 +34,9 @@ const pod = (
     uid,
     creationTimestamp: at(created),
     ...(terminating && { deletionTimestamp: at('2026-11-21T07:10:05Z') }),
-    ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: ref.name, uid: owner, controller: true }],
+    ownerReferences: [
+      { apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: ref.name, uid: owner, controller: true },
+    ],
   },
   spec: { containers: [], ...(unschedulable === undefined && { nodeName: node }) },
   status: {
@@ -45,7 +47,8 @@ const pod = (
     ],
   },
 });
-const look = (more: Partial<ObservedAttempt>) => attemptProgress({ job, pods: [], old: new Set(['old-0']), quarantined: new Set(), ...more });
+const look = (more: Partial<ObservedAttempt>) =>
+  attemptProgress({ job, pods: [], old: new Set(['old-0']), quarantined: new Set(), ...more });
 
 describe('a new attempt', () => {
   it('is ready when all pods are, and began with the first of them', () => {
@@ -90,8 +93,16 @@ describe('a new attempt', () => {
     ['an old pod is still there', [pod('w-0', { uid: 'old-0' }), pod('w-1')], '1 of 2 pods ready'],
     ['a pod belongs to another job', [pod('w-0', { owner: 'other' }), pod('w-1')], '1 of 2 pods ready'],
     ['one is not ready', [pod('w-0', { ready: false }), pod('w-1')], 'w-0 not ready: running (1 of 2 pods ready)'],
-    ['one is terminating', [pod('w-0', { terminating: true }), pod('w-1')], 'w-0 is still terminating (1 of 2 pods ready)'],
-    ['one is terminating beside a full set', [pod('w-9', { terminating: true }), pod('w-0'), pod('w-1')], 'w-9 is still terminating (2 of 2 pods ready)'],
+    [
+      'one is terminating',
+      [pod('w-0', { terminating: true }), pod('w-1')],
+      'w-0 is still terminating (1 of 2 pods ready)',
+    ],
+    [
+      'one is terminating beside a full set',
+      [pod('w-9', { terminating: true }), pod('w-0'), pod('w-1')],
+      'w-9 is still terminating (2 of 2 pods ready)',
+    ],
     [
       'the scheduler finds no capacity',
       [pod('w-0'), pod('w-1', { unschedulable: '0/8 nodes are available: 8 Insufficient nvidia.com/gpu.' })],
@@ -111,7 +122,11 @@ describe('a new attempt', () => {
 
   it.each([
     ['the job is gone', undefined, 'cancelled'],
-    ['its own controller failed it', jobView({ finished: { as: 'failed', because: 'BackoffLimitExceeded' } }), 'failed'],
+    [
+      'its own controller failed it',
+      jobView({ finished: { as: 'failed', because: 'BackoffLimitExceeded' } }),
+      'failed',
+    ],
     ['it succeeded', jobView({ finished: { as: 'succeeded', because: 'done' } }), 'restarted'],
     ['it was opted out', jobView({ optedIn: false }), 'cancelled'],
     ['its owner suspended it', jobView({ suspension: { by: 'owner' } }), 'cancelled'],
@@ -124,15 +139,23 @@ describe('a new attempt', () => {
     ['delete-collection', 'escalated'],
     ['pods', 'escalated'],
   ] as const)('that succeeded before it was whole after a stop by %s is %s', (stoppedBy, outcome) => {
-    expect(look({ job: jobView({ finished: { as: 'succeeded', because: 'done' } }), stoppedBy })).toMatchObject({ kind: 'ended', outcome });
+    expect(look({ job: jobView({ finished: { as: 'succeeded', because: 'done' } }), stoppedBy })).toMatchObject({
+      kind: 'ended',
+      outcome,
+    });
   });
 
   it('is waited for while our own suspend stands', () => {
-    expect(look({ job: jobView({ podsExpected: 2, suspension: { by: 'kcover', incident: 'i', attempt: 1 } }) }).kind).toBe('waiting');
+    expect(
+      look({ job: jobView({ podsExpected: 2, suspension: { by: 'kcover', incident: 'i', attempt: 1 } }) }).kind,
+    ).toBe('waiting');
   });
 
   it('leaves pods of a batch Job out that ended in an earlier attempt', () => {
     const batch = jobView({ ref: { ...ref, kind: 'Job' }, podsExpected: 1 });
-    expect(look({ job: batch, pods: [pod('w-0', { phase: 'Failed', ready: false }), pod('w-1')] })).toMatchObject({ kind: 'ready', pods: [{ name: 'w-1' }] });
+    expect(look({ job: batch, pods: [pod('w-0', { phase: 'Failed', ready: false }), pod('w-1')] })).toMatchObject({
+      kind: 'ready',
+      pods: [{ name: 'w-1' }],
+    });
   });
 });

@@ -3,7 +3,8 @@ import type { JobOverrides } from '../../../contract/job/job-overrides.ts';
 import { overridesOf } from '../../../kube/jobs/overrides.ts';
 
 type Texts = Readonly<Record<string, string>>;
-const read = (annotations: Texts, labels: Texts = {}) => overridesOf({ annotations: { ...annotations }, labels: { ...labels } });
+const read = (annotations: Texts, labels: Texts = {}) =>
+  overridesOf({ annotations: { ...annotations }, labels: { ...labels } });
 const overrides = (more: Partial<JobOverrides>): JobOverrides => ({ ignored: [], ...more });
 
 describe('what a job asks for', () => {
@@ -41,7 +42,12 @@ describe('what a job asks for', () => {
   it.each<[sentence: string, labels: Texts, annotations: Texts, expected: Partial<JobOverrides> | undefined]>([
     ['force as a label of the reference', { 'fault-scheduling': 'force' }, {}, { mode: 'force' }],
     ['off as an annotation of the reference', {}, { 'fault-scheduling': 'off' }, { mode: 'off' }],
-    ['elastic scheduling', { 'elastic-scheduling': 'on' }, { minReplicas: '4' }, { capacity: 'shrink', minReplicas: 4 }],
+    [
+      'elastic scheduling',
+      { 'elastic-scheduling': 'on' },
+      { minReplicas: '4' },
+      { capacity: 'shrink', minReplicas: 4 },
+    ],
     ['retries', { 'fault-retry-times': '100' }, {}, { retries: 100 }],
     ['pods alone', { 'pod-rescheduling': 'on' }, {}, { level: 'pod' }],
     ['nothing, by what is switched off', { 'pod-rescheduling': 'off', 'elastic-scheduling': 'off' }, {}, undefined],
@@ -70,9 +76,24 @@ describe('what a job asks for', () => {
     ],
     ['an unknown word', { 'kcover.io/hang': 'panic' }, {}, 'kcover.io/hang "panic" is none of ignore, notify, recover'],
     ['a switch that is neither', {}, { 'elastic-scheduling': 'yes' }, 'elastic-scheduling "yes" is neither on nor off'],
-    ['more retries than there may be', {}, { 'fault-retry-times': '101' }, 'fault-retry-times "101" is no whole number from 0 to 100'],
-    ['a number with a fraction', { 'kcover.io/retries': '1.5' }, {}, 'kcover.io/retries "1.5" is no whole number from 0 to 100'],
-    ['several lines', { 'kcover.io/mode': 'for\nce\u0007!' }, {}, 'kcover.io/mode "for ce !" is none of grace, force, off'],
+    [
+      'more retries than there may be',
+      {},
+      { 'fault-retry-times': '101' },
+      'fault-retry-times "101" is no whole number from 0 to 100',
+    ],
+    [
+      'a number with a fraction',
+      { 'kcover.io/retries': '1.5' },
+      {},
+      'kcover.io/retries "1.5" is no whole number from 0 to 100',
+    ],
+    [
+      'several lines',
+      { 'kcover.io/mode': 'for\nce\u0007!' },
+      {},
+      'kcover.io/mode "for ce !" is none of grace, force, off',
+    ],
   ])('leaves out %s, and says so', (_sentence, annotations, labels, sentence) => {
     expect(read(annotations, labels)).toEqual({ ignored: [sentence] });
   });
@@ -84,7 +105,12 @@ describe('what a job asks for', () => {
       [],
       ['kcover.io/shapes "8;4;2" is no list of numbers of pods, such as 8,4,2'],
     ],
-    ['none that is smaller, where it names no shape', { shapes: '' }, [], ['kcover.io/shapes "" is no list of numbers of pods, such as 8,4,2']],
+    [
+      'none that is smaller, where it names no shape',
+      { shapes: '' },
+      [],
+      ['kcover.io/shapes "" is no list of numbers of pods, such as 8,4,2'],
+    ],
     [
       'none that is smaller, where all shapes are below its least number of pods',
       { shapes: '4,2', 'min-replicas': '6' },
@@ -126,7 +152,9 @@ describe('what a job asks for', () => {
   it('saves nothing at its end where it is to be killed at once', () => {
     expect(read({ 'kcover.io/checkpoint': 'on-termination' }, { 'fault-scheduling': 'force' })).toEqual({
       mode: 'force',
-      ignored: ['kcover.io/checkpoint "on-termination" contradicts fault-scheduling "force", which leaves no time to save'],
+      ignored: [
+        'kcover.io/checkpoint "on-termination" contradicts fault-scheduling "force", which leaves no time to save',
+      ],
     });
   });
 

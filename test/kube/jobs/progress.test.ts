@@ -3,15 +3,25 @@ import { progressOf, trainingNote } from '../../../kube/jobs/progress.ts';
 
 const at = '2026-11-21T07:10:00Z';
 const read = (given: Record<string, string>) =>
-  progressOf({ annotations: Object.fromEntries(Object.entries(given).map(([key, value]) => [`kcover.io/${key}`, value])) });
+  progressOf({
+    annotations: Object.fromEntries(Object.entries(given).map(([key, value]) => [`kcover.io/${key}`, value])),
+  });
 
 describe('the progress that a job reports', () => {
   it.each<[string, Record<string, string>, object | undefined]>([
-    ['is its step, its checkpoint and their time', { step: '1200', 'checkpoint-step': '1100', 'progress-at': at }, { step: 1200, checkpointStep: 1100, at }],
+    [
+      'is its step, its checkpoint and their time',
+      { step: '1200', 'checkpoint-step': '1100', 'progress-at': at },
+      { step: 1200, checkpointStep: 1100, at },
+    ],
     ['needs no checkpoint', { step: '0', 'progress-at': at }, { step: 0, at }],
     ['is nothing without a time', { step: '1200' }, undefined],
     ['is nothing without a step', { 'progress-at': at }, undefined],
-    ['has no checkpoint of a step that was not reached', { step: '1200', 'checkpoint-step': '1201', 'progress-at': at }, { step: 1200, at }],
+    [
+      'has no checkpoint of a step that was not reached',
+      { step: '1200', 'checkpoint-step': '1201', 'progress-at': at },
+      { step: 1200, at },
+    ],
     ['is nothing where the step is no whole number', { step: '-1', 'progress-at': at }, undefined],
     ['is nothing where the step is too large to count', { step: '9'.repeat(16), 'progress-at': at }, undefined],
     ['is nothing where the time is none', { step: '1200', 'progress-at': '7' }, undefined],
@@ -28,7 +38,13 @@ describe('the progress that a job reports', () => {
 
   it('has the phase, the pace and the pod that kcover has noted', () => {
     const pod = '0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0';
-    const progress = { step: 7, at, phase: 'evaluating', pace: { msPerStep: 0.5, stepsPerCheckpoint: 100 }, pod } as const;
+    const progress = {
+      step: 7,
+      at,
+      phase: 'evaluating',
+      pace: { msPerStep: 0.5, stepsPerCheckpoint: 100 },
+      pod,
+    } as const;
     expect(note(trainingNote(progress) ?? '')).toEqual(progress);
     expect(trainingNote({ step: 7, at })).toBeUndefined();
     expect(note(trainingNote({ step: 7, at, pod }) ?? '')).toEqual({ step: 7, at, pod });

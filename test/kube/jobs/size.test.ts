@@ -16,16 +16,31 @@ interface Given {
   readonly suspend?: boolean;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
-const kubeflow = (kind: KubeflowKindName, { workers = 3, annotations = ours, suspend = true, spec = {} }: Given = {}): KubernetesObject => {
-  const lead = { PyTorchJob: 'Master', TFJob: 'Chief', MPIJob: 'Launcher', XGBoostJob: 'Master', PaddleJob: 'Master' }[kind];
-  return kubeflowJob(kind, { name: 'llm', annotations, suspend, roles: { [lead]: 1, Worker: workers }, spec }) as unknown as KubernetesObject;
+const kubeflow = (
+  kind: KubeflowKindName,
+  { workers = 3, annotations = ours, suspend = true, spec = {} }: Given = {},
+): KubernetesObject => {
+  const lead = { PyTorchJob: 'Master', TFJob: 'Chief', MPIJob: 'Launcher', XGBoostJob: 'Master', PaddleJob: 'Master' }[
+    kind
+  ];
+  return kubeflowJob(kind, {
+    name: 'llm',
+    annotations,
+    suspend,
+    roles: { [lead]: 1, Worker: workers },
+    spec,
+  }) as unknown as KubernetesObject;
 };
 const batch = (spec: object = {}, status: object = {}): KubernetesObject => {
   const job = batchJob({ name: 'llm', pods: 4, annotations: ours, suspend: true });
   return { ...job, spec: { ...job.spec, ...spec }, status } as unknown as KubernetesObject;
 };
-const plan = (kind: JobKind, object: KubernetesObject, target: Pick<ResizeRequest, 'pods' | 'priorityClass'>, classless?: string) =>
-  planOf(object, { job: refOf(kind), incident, ...target }, classless);
+const plan = (
+  kind: JobKind,
+  object: KubernetesObject,
+  target: Pick<ResizeRequest, 'pods' | 'priorityClass'>,
+  classless?: string,
+) => planOf(object, { job: refOf(kind), incident, ...target }, classless);
 const sizes = (kind: JobKind, object: KubernetesObject) => jobKinds[kind].resizing?.sizes(object);
 
 describe.each<[KubeflowKindName, string]>([
@@ -37,7 +52,12 @@ describe.each<[KubeflowKindName, string]>([
 ])('a %s', (kind, roles) => {
   it('can have fewer workers, at least one, and keeps its leading role', () => {
     expect(sizes(kind, kubeflow(kind))).toEqual({ now: 4, least: 2 });
-    expect(plan(kind, kubeflow(kind), { pods: 3 })).toMatchObject({ kind: 'resize', before: 4, after: 3, spec: { [roles]: { Worker: { replicas: 2 } } } });
+    expect(plan(kind, kubeflow(kind), { pods: 3 })).toMatchObject({
+      kind: 'resize',
+      before: 4,
+      after: 3,
+      spec: { [roles]: { Worker: { replicas: 2 } } },
+    });
   });
 });
 
@@ -53,7 +73,9 @@ describe('a PyTorchJob', () => {
 
   it('keeps its size when its owner has counted what the gang needs', () => {
     const schedulingPolicy = { minResources: { 'nvidia.com/gpu': '32' } };
-    expect(sizes('PyTorchJob', kubeflow('PyTorchJob', { spec: { runPolicy: { suspend: true, schedulingPolicy } } }))).toBeUndefined();
+    expect(
+      sizes('PyTorchJob', kubeflow('PyTorchJob', { spec: { runPolicy: { suspend: true, schedulingPolicy } } })),
+    ).toBeUndefined();
   });
 
   it('has one size without workers', () => {
@@ -83,18 +105,29 @@ describe('a PyTorchJob', () => {
       ignored: classless,
       spec: { pytorchReplicaSpecs: { Master: {}, Worker: { replicas: 1 } } },
     });
-    expect(plan('PyTorchJob', kubeflow('PyTorchJob'), { priorityClass: 'urgent' }, classless)).toEqual({ kind: 'refused', because: classless });
+    expect(plan('PyTorchJob', kubeflow('PyTorchJob'), { priorityClass: 'urgent' }, classless)).toEqual({
+      kind: 'refused',
+      because: classless,
+    });
   });
 
   it('lets its gang scheduler wait for no more pods than there are', () => {
-    const job = kubeflow('PyTorchJob', { spec: { runPolicy: { suspend: true, schedulingPolicy: { minAvailable: 4 } } } });
-    expect(plan('PyTorchJob', job, { pods: 3 })).toMatchObject({ spec: { runPolicy: { schedulingPolicy: { minAvailable: 3 } } } });
+    const job = kubeflow('PyTorchJob', {
+      spec: { runPolicy: { suspend: true, schedulingPolicy: { minAvailable: 4 } } },
+    });
+    expect(plan('PyTorchJob', job, { pods: 3 })).toMatchObject({
+      spec: { runPolicy: { schedulingPolicy: { minAvailable: 3 } } },
+    });
   });
 });
 
 describe('the size that a job had', () => {
   const before = (now: number, noted: string, pods: number) =>
-    plan('PyTorchJob', kubeflow('PyTorchJob', { workers: now - 1, annotations: { ...ours, 'kcover.io/pods-before': noted } }), { pods });
+    plan(
+      'PyTorchJob',
+      kubeflow('PyTorchJob', { workers: now - 1, annotations: { ...ours, 'kcover.io/pods-before': noted } }),
+      { pods },
+    );
   it('is answered again when it is made smaller twice', () => {
     expect(before(3, '4', 3)).toMatchObject({ before: 4, after: 3 });
   });
@@ -131,7 +164,10 @@ describe('a batch Job', () => {
   });
 
   it('keeps the priority of its pods', () => {
-    expect(plan('Job', batch(), { priorityClass: 'urgent' })).toMatchObject({ kind: 'refused', because: 'the pods of a Job keep their priority' });
+    expect(plan('Job', batch(), { priorityClass: 'urgent' })).toMatchObject({
+      kind: 'refused',
+      because: 'the pods of a Job keep their priority',
+    });
   });
 });
 
@@ -139,7 +175,12 @@ describe('another size is refused', () => {
   it.each<[sentence: string, given: Given, pods: number, because: string]>([
     ['while the job runs', { suspend: false }, 3, 'it is not suspended by this incident'],
     ['while its owner has suspended it', { annotations: {} }, 3, 'it is not suspended by this incident'],
-    ['while another incident has suspended it', { annotations: { 'kcover.io/suspended-by': `${incident}0#1` } }, 3, 'it is not suspended by this incident'],
+    [
+      'while another incident has suspended it',
+      { annotations: { 'kcover.io/suspended-by': `${incident}0#1` } },
+      3,
+      'it is not suspended by this incident',
+    ],
     ['below the least', {}, 1, 'it has 4 pods and can have 2 to 4, not 1'],
     ['above what it has', {}, 5, 'it has 4 pods and can have 2 to 4, not 5'],
   ])('%s', (_, given, pods, because) => {

@@ -18,7 +18,11 @@ beforeEach(async () => {
   kube = connectKube({ kubeconfig });
   name = `edit-${randomUUID().slice(0, 8)}`;
   const text = JSON.stringify({ metadata: { name }, spec: { taints: [theirs] } });
-  const node = await askKube<V1Node>(kube, { method: 'POST', path: '/api/v1/nodes', body: { contentType: 'application/json', text } }, 'create');
+  const node = await askKube<V1Node>(
+    kube,
+    { method: 'POST', path: '/api/v1/nodes', body: { contentType: 'application/json', text } },
+    'create',
+  );
   uid = node.metadata?.uid ?? '';
 });
 afterEach(async () => {
@@ -35,7 +39,10 @@ describe('editing a node', () => {
     const added = Array.from({ length: 8 }, (_, index) => `example.com/t${index}`);
     await Promise.all(
       added.map((key) =>
-        editNode(kube, name, uid, (node) => ({ taints: [...(node.spec?.taints ?? []), { key, effect: 'NoSchedule' }], annotations: { [key]: 'here' } })),
+        editNode(kube, name, uid, (node) => ({
+          taints: [...(node.spec?.taints ?? []), { key, effect: 'NoSchedule' }],
+          annotations: { [key]: 'here' },
+        })),
       ),
     );
     const node = await readNode(kube, name);
@@ -51,7 +58,12 @@ describe('editing a node', () => {
     const again = await editNode(kube, name, uid, (node) => quarantineEdit(node, request, settings));
     expect(again.spec?.taints).toEqual(expect.arrayContaining(edited.spec?.taints ?? []));
 
-    const released = await editNode(kube, name, uid, (node) => releaseEdit(node, { ...request, judged: { bootId: 'b', sequence: 7 } }, settings).change);
+    const released = await editNode(
+      kube,
+      name,
+      uid,
+      (node) => releaseEdit(node, { ...request, judged: { bootId: 'b', sequence: 7 } }, settings).change,
+    );
     expect(keys(released)).toEqual([theirs.key]);
     expect(released.spec?.unschedulable).toBeUndefined();
     expect(released.metadata?.annotations).toMatchObject({ 'kcover.io/judged': 'b/7' });

@@ -8,7 +8,10 @@ const settings = { taint, cordon: false };
 const request = { incident: 'node/gpu-3/1', reason: 'xid-79', because: 'Xid 79' };
 const ours = { key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' };
 const theirs = { key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' };
-const quarantineAnnotations = { 'kcover.io/quarantine-incident': 'node/gpu-3/1', 'kcover.io/quarantine-reason': 'Xid 79' };
+const quarantineAnnotations = {
+  'kcover.io/quarantine-incident': 'node/gpu-3/1',
+  'kcover.io/quarantine-reason': 'Xid 79',
+};
 
 const node = ({
   taints,
@@ -21,13 +24,18 @@ const node = ({
 
 describe('a quarantine', () => {
   it('adds our taint beside those of others', () => {
-    expect(quarantineEdit(node({ taints: [theirs] }), request, settings)).toEqual({ taints: [theirs, ours], annotations: quarantineAnnotations });
+    expect(quarantineEdit(node({ taints: [theirs] }), request, settings)).toEqual({
+      taints: [theirs, ours],
+      annotations: quarantineAnnotations,
+    });
   });
   it('adds the first taint of a node', () => {
     expect(quarantineEdit(node(), request, settings)?.taints).toEqual([ours]);
   });
   it('writes nothing when it stands already', () => {
-    expect(quarantineEdit(node({ taints: [ours], annotations: quarantineAnnotations }), request, settings)).toBeUndefined();
+    expect(
+      quarantineEdit(node({ taints: [ours], annotations: quarantineAnnotations }), request, settings),
+    ).toBeUndefined();
   });
   it('leaves a taint of the same key that another owner has set', () => {
     const found = node({ taints: [{ ...ours, value: 'maintenance' }] });
@@ -36,7 +44,10 @@ describe('a quarantine', () => {
   });
   it('takes over what an earlier incident of ours left', () => {
     const edit = quarantineEdit(
-      node({ taints: [{ ...ours, value: 'xid-48' }, theirs], annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-incident': 'node/gpu-3/0' } }),
+      node({
+        taints: [{ ...ours, value: 'xid-48' }, theirs],
+        annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-incident': 'node/gpu-3/0' },
+      }),
       request,
       settings,
     );
@@ -46,7 +57,9 @@ describe('a quarantine', () => {
     expect(quarantineEdit(node({ annotations: quarantineAnnotations }), request, settings)?.taints).toEqual([ours]);
   });
   it('uses the value that settings give', () => {
-    expect(quarantineEdit(node(), request, { taint: { ...taint, value: 'true' }, cordon: false })?.taints).toEqual([{ ...ours, value: 'true' }]);
+    expect(quarantineEdit(node(), request, { taint: { ...taint, value: 'true' }, cordon: false })?.taints).toEqual([
+      { ...ours, value: 'true' },
+    ]);
   });
   it('cordons by setting, and remembers that it was us', () => {
     expect(quarantineEdit(node(), request, { taint, cordon: true })).toMatchObject({
@@ -65,7 +78,9 @@ describe('a quarantine', () => {
     expect(quarantineEdit(node(), { ...request, preflight }, settings)?.annotations).toEqual(before);
     const marked = node({ taints: [ours], annotations: before });
     const without = { 'kcover.io/quarantine-preflight': null };
-    expect(quarantineEdit(marked, { ...request, incident: 'node/gpu-3/2' }, settings)?.annotations).toMatchObject(without);
+    expect(quarantineEdit(marked, { ...request, incident: 'node/gpu-3/2' }, settings)?.annotations).toMatchObject(
+      without,
+    );
     expect(releaseEdit(marked, request, settings).change?.annotations).toMatchObject(without);
   });
   it('is not found where the taint is missing', () => {
@@ -74,9 +89,15 @@ describe('a quarantine', () => {
 });
 
 describe('a release', () => {
-  const cleared = { 'kcover.io/quarantine-incident': null, 'kcover.io/quarantine-reason': null, 'kcover.io/quarantine-cordoned': null };
+  const cleared = {
+    'kcover.io/quarantine-incident': null,
+    'kcover.io/quarantine-reason': null,
+    'kcover.io/quarantine-cordoned': null,
+  };
   it('takes off our taint and no other', () => {
-    expect(releaseEdit(node({ taints: [theirs, ours], annotations: quarantineAnnotations }), request, settings)).toEqual({
+    expect(
+      releaseEdit(node({ taints: [theirs, ours], annotations: quarantineAnnotations }), request, settings),
+    ).toEqual({
       ours: true,
       change: { taints: [theirs], annotations: cleared },
     });
@@ -92,13 +113,18 @@ describe('a release', () => {
   it('uncordons only what we cordoned', () => {
     expect(
       releaseEdit(
-        node({ taints: [ours], unschedulable: true, annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-cordoned': 'true' } }),
+        node({
+          taints: [ours],
+          unschedulable: true,
+          annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-cordoned': 'true' },
+        }),
         request,
         settings,
       ).change?.unschedulable,
     ).toBe(false);
     expect(
-      releaseEdit(node({ taints: [ours], unschedulable: true, annotations: quarantineAnnotations }), request, settings).change?.unschedulable,
+      releaseEdit(node({ taints: [ours], unschedulable: true, annotations: quarantineAnnotations }), request, settings)
+        .change?.unschedulable,
     ).toBeUndefined();
   });
   it('leaves the taint of another owner', () => {
@@ -106,7 +132,14 @@ describe('a release', () => {
   });
   it('leaves what another incident put there', () => {
     expect(
-      releaseEdit(node({ taints: [ours], annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-incident': 'node/gpu-3/2' } }), request, settings),
+      releaseEdit(
+        node({
+          taints: [ours],
+          annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-incident': 'node/gpu-3/2' },
+        }),
+        request,
+        settings,
+      ),
     ).toEqual({
       ours: false,
       change: undefined,
@@ -131,7 +164,10 @@ describe('the view of a node', () => {
     expect(nodeView(node({ taints: [theirs], annotations: quarantineAnnotations }), taint).taint).toBeUndefined();
   });
   it('reads what was judged, and nothing out of nonsense', () => {
-    expect(nodeView(node({ annotations: { 'kcover.io/judged': 'b-1/42' } }), taint).judged).toEqual({ bootId: 'b-1', sequence: 42 });
+    expect(nodeView(node({ annotations: { 'kcover.io/judged': 'b-1/42' } }), taint).judged).toEqual({
+      bootId: 'b-1',
+      sequence: 42,
+    });
     expect(nodeView(node({ annotations: { 'kcover.io/judged': 'b-1' } }), taint).judged).toBeUndefined();
   });
   it.each([
@@ -174,6 +210,8 @@ describe('a node that is cleared', () => {
     expect(clearEdit(node({ taints: [ours], unschedulable: true }), settings)).toBeUndefined();
   });
   it('keeps a taint of our key without our annotation, though it was judged once', () => {
-    expect(clearEdit(node({ taints: [ours], annotations: judged }), settings)).toEqual({ annotations: { 'kcover.io/judged': null } });
+    expect(clearEdit(node({ taints: [ours], annotations: judged }), settings)).toEqual({
+      annotations: { 'kcover.io/judged': null },
+    });
   });
 });

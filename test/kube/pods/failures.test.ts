@@ -2,22 +2,38 @@ import { describe, expect, it } from '@jest/globals';
 import type { V1ContainerStatus, V1Pod, V1PodSpec, V1PodStatus } from '@kubernetes/client-node';
 import type { JobKind } from '../../../contract/job/jobs.ts';
 import { jobKinds } from '../../../kube/jobs/kinds/index.ts';
-import { isUnexplained, podFailures } from '../../../kube/pods/failures.ts';
+import { podFailures } from '../../../kube/pods/failures.ts';
 
 /** A time as the API server sends it, as text. */
 const at = (text: string): Date => text as unknown as Date;
 
 const pod = (
   status: V1PodStatus,
-  metadata: { readonly name?: string; readonly uid?: string; readonly creationTimestamp?: Date; readonly deletionTimestamp?: Date } = {},
+  metadata: {
+    readonly name?: string;
+    readonly uid?: string;
+    readonly creationTimestamp?: Date;
+    readonly deletionTimestamp?: Date;
+  } = {},
   spec: Partial<V1PodSpec> = {},
 ): V1Pod => ({
-  metadata: { name: 'llm-worker-1', namespace: 'train', uid: 'pod-1', creationTimestamp: at('2026-11-21T06:00:00Z'), ...metadata },
+  metadata: {
+    name: 'llm-worker-1',
+    namespace: 'train',
+    uid: 'pod-1',
+    creationTimestamp: at('2026-11-21T06:00:00Z'),
+    ...metadata,
+  },
   spec: { nodeName: 'gpu-3', containers: [{ name: 'pytorch' }, { name: 'exporter' }], ...spec },
   status,
 });
 
-const ended = (exitCode: number, reason: string, containerID = 'containerd://a') => ({ exitCode, reason, containerID, finishedAt: at('2026-11-21T07:09:03Z') });
+const ended = (exitCode: number, reason: string, containerID = 'containerd://a') => ({
+  exitCode,
+  reason,
+  containerID,
+  finishedAt: at('2026-11-21T07:09:03Z'),
+});
 const container = (name: string, more: Partial<V1ContainerStatus>): V1ContainerStatus => ({
   name,
   image: 'i',
@@ -26,16 +42,29 @@ const container = (name: string, more: Partial<V1ContainerStatus>): V1ContainerS
   restartCount: 0,
   ...more,
 });
-const condition = (type: string, reason: string, message = '') => ({ type, status: 'True', reason, message, lastTransitionTime: at('2026-11-21T07:09:01Z') });
+const condition = (type: string, reason: string, message = '') => ({
+  type,
+  status: 'True',
+  reason,
+  message,
+  lastTransitionTime: at('2026-11-21T07:09:01Z'),
+});
 
 /** A log shipper beside the trainer. */
 const sidecar: Partial<V1PodSpec> = { initContainers: [{ name: 'logs', restartPolicy: 'Always' }] };
 
 const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: string, code: string][]][] = [
-  ['a running pod has none', pod({ phase: 'Running', containerStatuses: [container('pytorch', { state: { running: {} } })] }), []],
+  [
+    'a running pod has none',
+    pod({ phase: 'Running', containerStatuses: [container('pytorch', { state: { running: {} } })] }),
+    [],
+  ],
   [
     'a container that ended well is none',
-    pod({ phase: 'Succeeded', containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'Completed') } })] }),
+    pod({
+      phase: 'Succeeded',
+      containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'Completed') } })],
+    }),
     [],
   ],
   [
@@ -45,22 +74,38 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
   ],
   [
     'a container killed for its memory is named so',
-    pod({ phase: 'Failed', containerStatuses: [container('pytorch', { state: { terminated: ended(137, 'OOMKilled') } })] }),
+    pod({
+      phase: 'Failed',
+      containerStatuses: [container('pytorch', { state: { terminated: ended(137, 'OOMKilled') } })],
+    }),
     [['pod/pod-1/containerd://a', 'pod/oom-killed']],
   ],
   [
     'memory that ran out is none in a pod that succeeded',
-    pod({ phase: 'Succeeded', containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'OOMKilled') } })] }),
+    pod({
+      phase: 'Succeeded',
+      containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'OOMKilled') } })],
+    }),
     [],
   ],
   [
     'memory that ran out is none where the container ended with 0 and is not started again',
-    pod({ phase: 'Running', containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'OOMKilled') } })] }),
+    pod({
+      phase: 'Running',
+      containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'OOMKilled') } })],
+    }),
     [],
   ],
   [
     'memory that ran out is one where the container is started again though it ended with 0',
-    pod({ phase: 'Running', containerStatuses: [container('pytorch', { lastState: { terminated: ended(0, 'OOMKilled') } })] }, {}, { restartPolicy: 'Always' }),
+    pod(
+      {
+        phase: 'Running',
+        containerStatuses: [container('pytorch', { lastState: { terminated: ended(0, 'OOMKilled') } })],
+      },
+      {},
+      { restartPolicy: 'Always' },
+    ),
     [['pod/pod-1/containerd://a', 'pod/oom-killed']],
   ],
   [
@@ -68,7 +113,10 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     pod({
       phase: 'Succeeded',
       containerStatuses: [
-        container('pytorch', { state: { terminated: ended(0, 'Completed', 'containerd://b') }, lastState: { terminated: ended(1, 'Error') } }),
+        container('pytorch', {
+          state: { terminated: ended(0, 'Completed', 'containerd://b') },
+          lastState: { terminated: ended(1, 'Error') },
+        }),
       ],
     }),
     [],
@@ -77,7 +125,9 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     'a container that was restarted in place shows its death in lastState',
     pod({
       phase: 'Running',
-      containerStatuses: [container('pytorch', { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })],
+      containerStatuses: [
+        container('pytorch', { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } }),
+      ],
     }),
     [['pod/pod-1/containerd://a', 'pod/exit']],
   ],
@@ -85,7 +135,12 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     'the same death in state and lastState is one fault',
     pod({
       phase: 'Failed',
-      containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error') }, lastState: { terminated: ended(1, 'Error') } })],
+      containerStatuses: [
+        container('pytorch', {
+          state: { terminated: ended(1, 'Error') },
+          lastState: { terminated: ended(1, 'Error') },
+        }),
+      ],
     }),
     [['pod/pod-1/containerd://a', 'pod/exit']],
   ],
@@ -94,7 +149,10 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     pod({
       phase: 'Failed',
       containerStatuses: [
-        container('pytorch', { state: { terminated: ended(1, 'Error', 'containerd://b') }, lastState: { terminated: ended(137, 'OOMKilled') } }),
+        container('pytorch', {
+          state: { terminated: ended(1, 'Error', 'containerd://b') },
+          lastState: { terminated: ended(137, 'OOMKilled') },
+        }),
       ],
     }),
     [
@@ -111,18 +169,30 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     'an init container that fails and is tried again is none',
     pod({
       phase: 'Pending',
-      initContainerStatuses: [container('init-pytorch', { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })],
+      initContainerStatuses: [
+        container('init-pytorch', {
+          restartCount: 1,
+          state: { running: {} },
+          lastState: { terminated: ended(1, 'Error') },
+        }),
+      ],
     }),
     [],
   ],
   [
     'an init container that has just failed is none while its pod did not fail',
-    pod({ phase: 'Pending', initContainerStatuses: [container('init-pytorch', { state: { terminated: ended(1, 'Error') } })] }),
+    pod({
+      phase: 'Pending',
+      initContainerStatuses: [container('init-pytorch', { state: { terminated: ended(1, 'Error') } })],
+    }),
     [],
   ],
   [
     'an init container that fails its pod is one',
-    pod({ phase: 'Failed', initContainerStatuses: [container('init-pytorch', { state: { terminated: ended(2, 'Error') } })] }),
+    pod({
+      phase: 'Failed',
+      initContainerStatuses: [container('init-pytorch', { state: { terminated: ended(2, 'Error') } })],
+    }),
     [['pod/pod-1/containerd://a', 'pod/init-exit']],
   ],
   [
@@ -130,7 +200,10 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     pod({
       phase: 'Failed',
       initContainerStatuses: [
-        container('init-pytorch', { state: { terminated: ended(0, 'Completed') }, lastState: { terminated: ended(1, 'Error', 'containerd://b') } }),
+        container('init-pytorch', {
+          state: { terminated: ended(0, 'Completed') },
+          lastState: { terminated: ended(1, 'Error', 'containerd://b') },
+        }),
       ],
       containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error', 'containerd://c') } })],
     }),
@@ -141,7 +214,9 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     pod(
       {
         phase: 'Running',
-        initContainerStatuses: [container('logs', { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })],
+        initContainerStatuses: [
+          container('logs', { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } }),
+        ],
         containerStatuses: [container('pytorch', { state: { running: {} } })],
       },
       {},
@@ -177,7 +252,12 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
   ],
   [
     'another container that is started again beside the one of its kind is none',
-    pod({ phase: 'Running', containerStatuses: [container('exporter', { state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })] }),
+    pod({
+      phase: 'Running',
+      containerStatuses: [
+        container('exporter', { state: { running: {} }, lastState: { terminated: ended(1, 'Error') } }),
+      ],
+    }),
     [],
   ],
   [
@@ -193,16 +273,27 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
   ],
   [
     'an init container that ended well is none',
-    pod({ phase: 'Running', initContainerStatuses: [container('preflight', { state: { terminated: ended(0, 'Completed') } })] }),
+    pod({
+      phase: 'Running',
+      initContainerStatuses: [container('preflight', { state: { terminated: ended(0, 'Completed') } })],
+    }),
     [],
   ],
-  ['an eviction is one', pod({ phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory' }), [['pod/pod-1/Evicted', 'pod/evicted']]],
+  [
+    'an eviction is one',
+    pod({ phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory' }),
+    [['pod/pod-1/Evicted', 'pod/evicted']],
+  ],
   [
     'a pod that is about to be disrupted is one',
     pod({ phase: 'Running', conditions: [condition('DisruptionTarget', 'PreemptionByScheduler')] }),
     [['pod/pod-1/DisruptionTarget-PreemptionByScheduler', 'pod/disruption']],
   ],
-  ['a failed phase that nothing explains is one', pod({ phase: 'Failed', reason: 'NodeLost' }), [['pod/pod-1/NodeLost', 'pod/failed']]],
+  [
+    'a failed phase that nothing explains is one',
+    pod({ phase: 'Failed', reason: 'NodeLost' }),
+    [['pod/pod-1/NodeLost', 'pod/failed']],
+  ],
   [
     'a failed phase that a death explains is not another',
     pod({ phase: 'Failed', containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error') } })] }),
@@ -224,15 +315,26 @@ describe('failures of a pod', () => {
   });
 
   const beside = (resources: object, status: V1ContainerStatus[]): V1Pod =>
-    pod({ phase: 'Running', containerStatuses: status }, {}, { containers: [{ name: 'trainer', resources }, { name: 'exporter' }] });
-  const again = (name: string) => [container(name, { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })];
+    pod(
+      { phase: 'Running', containerStatuses: status },
+      {},
+      { containers: [{ name: 'trainer', resources }, { name: 'exporter' }] },
+    );
+  const again = (name: string) => [
+    container(name, { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } }),
+  ];
   const gpus = { limits: { 'nvidia.com/gpu': '8' } };
 
   it.each<[sentence: string, kind: JobKind, pod: V1Pod, codes: readonly string[]]>([
     ['the container with GPUs is a rank of a batch Job', 'Job', beside(gpus, again('trainer')), ['pod/exit']],
     ['a container without GPUs beside it is none', 'Job', beside(gpus, again('exporter')), []],
     ['every container is, where none asks for GPUs', 'Job', beside({}, again('exporter')), ['pod/exit']],
-    ['a container of another name is a rank where a pod has none of the name of its kind', 'MPIJob', beside({}, again('trainer')), ['pod/exit']],
+    [
+      'a container of another name is a rank where a pod has none of the name of its kind',
+      'MPIJob',
+      beside({}, again('trainer')),
+      ['pod/exit'],
+    ],
   ])('%s', (_sentence, kind, given, codes) => {
     expect(podFailures(given, jobKinds[kind]).map(({ code }) => code)).toEqual(codes);
   });
@@ -241,7 +343,11 @@ describe('failures of a pod', () => {
     const [fault] = podFailures(
       pod({
         phase: 'Failed',
-        containerStatuses: [container('pytorch', { state: { terminated: { ...ended(1, 'Error'), message: 'CUDA error:\n device lost' } } })],
+        containerStatuses: [
+          container('pytorch', {
+            state: { terminated: { ...ended(1, 'Error'), message: 'CUDA error:\n device lost' } },
+          }),
+        ],
       }),
       jobKinds.PyTorchJob,
     );
@@ -257,33 +363,10 @@ describe('failures of a pod', () => {
   });
 
   it('reads times of the typed client as well', () => {
-    const typed = pod({ phase: 'Failed', reason: 'Evicted' }, { name: 'llm-worker-1', uid: 'pod-1', creationTimestamp: new Date('2026-11-21T06:00:00Z') });
+    const typed = pod(
+      { phase: 'Failed', reason: 'Evicted' },
+      { name: 'llm-worker-1', uid: 'pod-1', creationTimestamp: new Date('2026-11-21T06:00:00Z') },
+    );
     expect(podFailures(typed, jobKinds.PyTorchJob)[0]?.pod?.createdAt).toBe('2026-11-21T06:00:00Z');
-  });
-});
-
-describe('a pod whose container a signal ended', () => {
-  const killed = (status: Partial<V1PodStatus>): V1Pod =>
-    pod({ phase: 'Running', containerStatuses: [container('pytorch', { state: { terminated: ended(137, 'Error') } })], ...status });
-  const state = (exitCode: number, reason: string) => ({ containerStatuses: [container('pytorch', { state: { terminated: ended(exitCode, reason) } })] });
-
-  it.each<[sentence: string, status: Partial<V1PodStatus>, unexplained: boolean]>([
-    ['is unexplained as long as its kubelet neither starts it again nor says that the pod failed', {}, true],
-    ['is unexplained after SIGTERM too', state(143, 'Error'), true],
-    ['is explained when the pod has failed', { phase: 'Failed', reason: 'Evicted' }, false],
-    ['is explained when memory ran out', state(137, 'OOMKilled'), false],
-    ['is no such pod when the container ended by itself', state(1, 'Error'), false],
-    [
-      'is explained when its container is started again',
-      { containerStatuses: [container('pytorch', { state: { running: {} }, lastState: { terminated: ended(137, 'Error') } })] },
-      false,
-    ],
-    [
-      'is explained when its container waits to be started again',
-      { containerStatuses: [container('pytorch', { state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: ended(137, 'Error') } })] },
-      false,
-    ],
-  ])('%s', (_, status, unexplained) => {
-    expect(isUnexplained(killed(status))).toBe(unexplained);
   });
 });

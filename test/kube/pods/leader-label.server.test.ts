@@ -56,7 +56,9 @@ describe('two of kcover in one namespace', () => {
     leader('blue', 'blue-0');
     leader('green', 'green-0');
     await until('both have looked five times', 60_000, async () =>
-      Math.min(looks.get('blue') ?? 0, looks.get('green') ?? 0) >= 5 ? { found: true } : { missing: JSON.stringify([...looks]) },
+      Math.min(looks.get('blue') ?? 0, looks.get('green') ?? 0) >= 5
+        ? { found: true }
+        : { missing: JSON.stringify([...looks]) },
     );
     expect(await blue.labelled()).toEqual(['blue-0']);
     expect(await green.labelled()).toEqual(['green-0']);

@@ -8,7 +8,13 @@ import { kubeflowJob, type KubeflowKindName } from '../../../testbed/job-manifes
 /** A time as the API server sends it, as text. */
 const at = (text: string): Date => text as unknown as Date;
 
-const owner = (apiVersion: string, kind: string, name: string): V1OwnerReference => ({ apiVersion, kind, name, uid: `uid-${name}`, controller: true });
+const owner = (apiVersion: string, kind: string, name: string): V1OwnerReference => ({
+  apiVersion,
+  kind,
+  name,
+  uid: `uid-${name}`,
+  controller: true,
+});
 const byJob = owner('batch/v1', 'Job', 'bench');
 const byPytorch = owner('kubeflow.org/v1', 'PyTorchJob', 'llm');
 
@@ -32,7 +38,17 @@ const pod = ({ labels = {}, annotations = {}, by, init = 'preflight', state, las
   },
   spec: { nodeName: 'gpu-1', containers: [], initContainers: [{ name: init }] },
   status: {
-    initContainerStatuses: [{ name: init, image: 'i', imageID: 'i', ready: false, restartCount: 0, ...(state && { state }), ...(lastState && { lastState }) }],
+    initContainerStatuses: [
+      {
+        name: init,
+        image: 'i',
+        imageID: 'i',
+        ready: false,
+        restartCount: 0,
+        ...(state && { state }),
+        ...(lastState && { lastState }),
+      },
+    ],
   },
 });
 
@@ -63,7 +79,11 @@ describe('whose pod it is that tests its node, and its rank', () => {
   it.each<[sentence: string, pod: V1Pod, led: boolean | undefined, expected: string]>([
     [
       'of a batch Job its index',
-      pod({ labels: { [`${batch}/job-name`]: 'bench' }, annotations: { [`${batch}/job-completion-index`]: ' 3 ' }, by: byJob }),
+      pod({
+        labels: { [`${batch}/job-name`]: 'bench' },
+        annotations: { [`${batch}/job-completion-index`]: ' 3 ' },
+        by: byJob,
+      }),
       false,
       'bench uid-bench Job 3',
     ],
@@ -79,22 +99,39 @@ describe('whose pod it is that tests its node, and its rank', () => {
       false,
       'bench uid-bench Job 0',
     ],
-    ['of a Job without an index none', pod({ labels: { [`${batch}/job-name`]: 'bench' }, by: byJob }), undefined, 'none'],
+    [
+      'of a Job without an index none',
+      pod({ labels: { [`${batch}/job-name`]: 'bench' }, by: byJob }),
+      undefined,
+      'none',
+    ],
     [
       'of an index that is no number none',
-      pod({ labels: { [`${batch}/job-name`]: 'bench' }, annotations: { [`${batch}/job-completion-index`]: 'abc' }, by: byJob }),
+      pod({
+        labels: { [`${batch}/job-name`]: 'bench' },
+        annotations: { [`${batch}/job-completion-index`]: 'abc' },
+        by: byJob,
+      }),
       undefined,
       'none',
     ],
     [
       'of a negative index none',
-      pod({ labels: { [`${batch}/job-name`]: 'bench' }, annotations: { [`${batch}/job-completion-index`]: '-1' }, by: byJob }),
+      pod({
+        labels: { [`${batch}/job-name`]: 'bench' },
+        annotations: { [`${batch}/job-completion-index`]: '-1' },
+        by: byJob,
+      }),
       undefined,
       'none',
     ],
     [
       'of an index beyond all workloads none',
-      pod({ labels: { [`${batch}/job-name`]: 'bench' }, annotations: { [`${batch}/job-completion-index`]: '10000' }, by: byJob }),
+      pod({
+        labels: { [`${batch}/job-name`]: 'bench' },
+        annotations: { [`${batch}/job-completion-index`]: '10000' },
+        by: byJob,
+      }),
       undefined,
       'none',
     ],
@@ -104,7 +141,12 @@ describe('whose pod it is that tests its node, and its rank', () => {
       undefined,
       'none',
     ],
-    ['of a LeaderWorkerSet its group and its place in that', pod({ labels: lws('2', '5'), by: bySet }), undefined, 'serve-2 key - 5'],
+    [
+      'of a LeaderWorkerSet its group and its place in that',
+      pod({ labels: lws('2', '5'), by: bySet }),
+      undefined,
+      'serve-2 key - 5',
+    ],
     ['of the leader of a group 0', pod({ labels: lws('2', '0'), by: bySet }), undefined, 'serve-2 key - 0'],
     [
       'of a LeaderWorkerSet before any other label',
@@ -121,18 +163,47 @@ describe('whose pod it is that tests its node, and its rank', () => {
     ['of a group that is no number none', pod({ labels: lws('a', '1'), by: bySet }), undefined, 'none'],
     ['of a worker index that is no number none', pod({ labels: lws('1', 'x'), by: bySet }), undefined, 'none'],
     ['of a master 0', pod({ labels: kubeflow('master', '0'), by: byPytorch }), true, 'llm uid-llm PyTorchJob 0'],
-    ['of a chief 0, in any case', pod({ labels: kubeflow('Chief', '0'), by: byPytorch }), true, 'llm uid-llm PyTorchJob 0'],
+    [
+      'of a chief 0, in any case',
+      pod({ labels: kubeflow('Chief', '0'), by: byPytorch }),
+      true,
+      'llm uid-llm PyTorchJob 0',
+    ],
     ['of a launcher 0', pod({ labels: kubeflow('launcher', '0'), by: byPytorch }), true, 'llm uid-llm PyTorchJob 0'],
-    ['of a worker beside a master one more than its index', pod({ labels: kubeflow('worker', '2'), by: byPytorch }), true, 'llm uid-llm PyTorchJob 3'],
-    ['of a worker without a master its index', pod({ labels: kubeflow('worker', '2'), by: byPytorch }), false, 'llm uid-llm PyTorchJob 2'],
+    [
+      'of a worker beside a master one more than its index',
+      pod({ labels: kubeflow('worker', '2'), by: byPytorch }),
+      true,
+      'llm uid-llm PyTorchJob 3',
+    ],
+    [
+      'of a worker without a master its index',
+      pod({ labels: kubeflow('worker', '2'), by: byPytorch }),
+      false,
+      'llm uid-llm PyTorchJob 2',
+    ],
     [
       'of a batch Job that is not known none: anybody can claim one',
-      pod({ labels: { [`${batch}/job-name`]: 'bench' }, annotations: { [`${batch}/job-completion-index`]: '0' }, by: byJob }),
+      pod({
+        labels: { [`${batch}/job-name`]: 'bench' },
+        annotations: { [`${batch}/job-completion-index`]: '0' },
+        by: byJob,
+      }),
       undefined,
       'none',
     ],
-    ['of a master none while its job is not known', pod({ labels: kubeflow('master', '0'), by: byPytorch }), undefined, 'none'],
-    ['of a worker none while its job is not known', pod({ labels: kubeflow('worker', '2'), by: byPytorch }), undefined, 'none'],
+    [
+      'of a master none while its job is not known',
+      pod({ labels: kubeflow('master', '0'), by: byPytorch }),
+      undefined,
+      'none',
+    ],
+    [
+      'of a worker none while its job is not known',
+      pod({ labels: kubeflow('worker', '2'), by: byPytorch }),
+      undefined,
+      'none',
+    ],
     [
       'of a worker of a kind that has no master its index',
       pod({ labels: kubeflow('worker', '2'), by: owner('kubeflow.org/v1', 'JAXJob', 'llm') }),
@@ -148,7 +219,10 @@ describe('whose pod it is that tests its node, and its rank', () => {
   it('is not asked of pods that are not labelled so, or have nothing to test with', () => {
     const labels = { [`${batch}/job-name`]: 'bench', [`${batch}/job-completion-index`]: '1' };
     expect(isPreflightPod(pod({ labels, by: byJob }))).toBe(true);
-    for (const other of [pod({ labels: { ...labels, 'kcover.io/preflight': 'True' }, by: byJob }), pod({ labels, by: byJob, init: 'setup' })]) {
+    for (const other of [
+      pod({ labels: { ...labels, 'kcover.io/preflight': 'True' }, by: byJob }),
+      pod({ labels, by: byJob, init: 'setup' }),
+    ]) {
       expect(isPreflightPod(other)).toBe(false);
       expect(preflightPodOf(other, true)).toBeUndefined();
       expect(workloadOf(other)).toBeUndefined();
@@ -172,9 +246,16 @@ describe('whose pod it is that tests its node, and its rank', () => {
 describe('when a pod tested', () => {
   const labels = { [`${batch}/job-name`]: 'bench', [`${batch}/job-completion-index`]: '1' };
   const running = { running: { startedAt: at('2026-11-21T07:00:00Z') } };
-  const ended = (from: string, until: string, exitCode = 0) => ({ terminated: { exitCode, startedAt: at(from), finishedAt: at(until) } });
+  const ended = (from: string, until: string, exitCode = 0) => ({
+    terminated: { exitCode, startedAt: at(from), finishedAt: at(until) },
+  });
   const times = (state?: V1ContainerState, lastState?: V1ContainerState) => {
-    const { tests, testing, ended: code } = preflightPodOf(pod({ labels, by: byJob, ...(state && { state }), ...(lastState && { lastState }) }), false) ?? {};
+    const {
+      tests,
+      testing,
+      ended: code,
+    } = preflightPodOf(pod({ labels, by: byJob, ...(state && { state }), ...(lastState && { lastState }) }), false) ??
+    {};
     return { tests, testing, ...(code !== undefined && { ended: code }) };
   };
 
@@ -189,12 +270,19 @@ describe('when a pod tested', () => {
 
   it('has an exit code once it ended', () => {
     const end = ended('2026-11-21T07:00:00Z', '2026-11-21T07:02:00Z', 3);
-    expect(times(end)).toEqual({ tests: [{ from: '2026-11-21T07:00:00Z', until: '2026-11-21T07:02:00Z' }], testing: false, ended: 3 });
+    expect(times(end)).toEqual({
+      tests: [{ from: '2026-11-21T07:00:00Z', until: '2026-11-21T07:02:00Z' }],
+      testing: false,
+      ended: 3,
+    });
   });
 
   it('includes the run before', () => {
     const before = ended('2026-11-21T06:50:00Z', '2026-11-21T06:52:00Z', 1);
-    expect(times(running, before).tests).toEqual([{ from: '2026-11-21T06:50:00Z', until: '2026-11-21T06:52:00Z' }, { from: '2026-11-21T07:00:00Z' }]);
+    expect(times(running, before).tests).toEqual([
+      { from: '2026-11-21T06:50:00Z', until: '2026-11-21T06:52:00Z' },
+      { from: '2026-11-21T07:00:00Z' },
+    ]);
   });
 
   it('is never for a container that could not be started', () => {

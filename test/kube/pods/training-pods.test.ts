@@ -38,7 +38,11 @@ const pod = ({
     name: 'llm-worker-1',
     namespace: 'train',
     uid: 'pod-uid',
-    labels: { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': role, 'training.kubeflow.org/replica-index': '1' },
+    labels: {
+      'training.kubeflow.org/job-name': 'llm',
+      'training.kubeflow.org/replica-type': role,
+      'training.kubeflow.org/replica-index': '1',
+    },
     ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind, name: 'llm', uid: 'job-uid', controller: true }],
     ...(terminating && { deletionTimestamp: at('07:30:00Z') }),
   },
@@ -67,9 +71,21 @@ describe('a pod that trains', () => {
   });
 
   it.each<[sentence: string, given: Given, startedAt: string | undefined]>([
-    ['has not begun while only an init container runs', { init: [container(runs('07:00:00Z'))], containers: [container({ waiting: {} })] }, undefined],
-    ['began with the first of its containers', { containers: [container(runs('07:00:05Z')), container(runs('07:00:02Z'))] }, '2026-11-21T07:00:02Z'],
-    ['began with the last start of a container that started again', { containers: [container(runs('07:10:00Z'), ended('07:00:00Z'))] }, '2026-11-21T07:10:00Z'],
+    [
+      'has not begun while only an init container runs',
+      { init: [container(runs('07:00:00Z'))], containers: [container({ waiting: {} })] },
+      undefined,
+    ],
+    [
+      'began with the first of its containers',
+      { containers: [container(runs('07:00:05Z')), container(runs('07:00:02Z'))] },
+      '2026-11-21T07:00:02Z',
+    ],
+    [
+      'began with the last start of a container that started again',
+      { containers: [container(runs('07:10:00Z'), ended('07:00:00Z'))] },
+      '2026-11-21T07:10:00Z',
+    ],
     [
       'began with the last run while a container waits to start again',
       { containers: [container({ waiting: {} }, ended('07:00:00Z'))] },
@@ -96,8 +112,16 @@ describe('a pod that trains', () => {
 
   it.each<[sentence: string, given: Given, working: boolean]>([
     ['works while its containers run', { containers: [container(runs('07:00:00Z'))] }, true],
-    ['works beside a helper that is done', { containers: [container(runs('07:00:00Z')), container(ended('07:00:00Z'))] }, true],
-    ['does not work while a container waits to start again', { containers: [container(runs('07:00:00Z')), container({ waiting: {} })] }, false],
+    [
+      'works beside a helper that is done',
+      { containers: [container(runs('07:00:00Z')), container(ended('07:00:00Z'))] },
+      true,
+    ],
+    [
+      'does not work while a container waits to start again',
+      { containers: [container(runs('07:00:00Z')), container({ waiting: {} })] },
+      false,
+    ],
     ['does not work before it has containers', { containers: [] }, false],
     ['does not work before it runs', { phase: 'Pending', containers: [container(runs('07:00:00Z'))] }, false],
     ['does not work when it was asked to go', { terminating: true, containers: [container(runs('07:00:00Z'))] }, false],

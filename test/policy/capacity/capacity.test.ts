@@ -15,13 +15,30 @@ const facts = (more: Partial<CapacityFacts> = {}): CapacityFacts => ({
 });
 const short = 'capacity for 6 of 8 pods (3 nodes: taint maintenance=true)';
 
-const decide = (plan: Partial<CapacityPlan>, more: Partial<CapacityFacts> = {}, request: Partial<CapacityRequest> = {}, given: object = {}) =>
-  decideCapacity({ facts: facts(more), plan: { choice: 'hold', least: 8, ...plan }, severity: 'degrading', by: 'suspend', ...request }, settings(given));
+const decide = (
+  plan: Partial<CapacityPlan>,
+  more: Partial<CapacityFacts> = {},
+  request: Partial<CapacityRequest> = {},
+  given: object = {},
+) =>
+  decideCapacity(
+    {
+      facts: facts(more),
+      plan: { choice: 'hold', least: 8, ...plan },
+      severity: 'degrading',
+      by: 'suspend',
+      ...request,
+    },
+    settings(given),
+  );
 
 describe('capacity for all pods', () => {
-  it.each(['hold', 'standby', 'shrink', 'ask', 'restart'] as const)('lets it go on, whatever the choice: %s', (choice) => {
-    expect(decide({ choice }, { fit: 8 })).toEqual({ kind: 'go', because: 'capacity for 8 pods' });
-  });
+  it.each(['hold', 'standby', 'shrink', 'ask', 'restart'] as const)(
+    'lets it go on, whatever the choice: %s',
+    (choice) => {
+      expect(decide({ choice }, { fit: 8 })).toEqual({ kind: 'go', because: 'capacity for 8 pods' });
+    },
+  );
 });
 
 describe('without capacity', () => {
@@ -30,12 +47,20 @@ describe('without capacity', () => {
   });
 
   it('it stops anyway where that is the choice, and says that the other pods stay pending', () => {
-    expect(decide({ choice: 'restart' })).toEqual({ kind: 'go', because: `${short}; the other pods will stay pending` });
+    expect(decide({ choice: 'restart' })).toEqual({
+      kind: 'go',
+      because: `${short}; the other pods will stay pending`,
+    });
   });
 
   it('it asks for an approval, with the deadline and default of the settings', () => {
     const approval = { recovery: { approval: { within: '5m', otherwise: 'approve' } } };
-    expect(decide({ choice: 'ask' }, {}, {}, approval)).toEqual({ kind: 'ask', because: short, withinMs: 300_000, otherwise: 'approve' });
+    expect(decide({ choice: 'ask' }, {}, {}, approval)).toEqual({
+      kind: 'ask',
+      because: short,
+      withinMs: 300_000,
+      otherwise: 'approve',
+    });
   });
 
   it('it does not ask twice', () => {
@@ -61,7 +86,10 @@ describe('standby nodes', () => {
   });
 
   it('are taken once', () => {
-    expect(decide({ choice: 'standby' }, enough, { standbyTaken: true })).toMatchObject({ kind: 'hold', because: `${short}, after standby nodes were taken` });
+    expect(decide({ choice: 'standby' }, enough, { standbyTaken: true })).toMatchObject({
+      kind: 'hold',
+      because: `${short}, after standby nodes were taken`,
+    });
   });
 
   it('are not taken with any other choice', () => {
@@ -80,13 +108,37 @@ describe('a smaller job', () => {
   });
 
   it('says how many pods it continues with', () => {
-    expect(decide({ choice: 'shrink', least: 4 })).toEqual({ kind: 'shrink', pods: 6, because: `${short}; it continues with 6 pods instead of 8` });
+    expect(decide({ choice: 'shrink', least: 4 })).toEqual({
+      kind: 'shrink',
+      pods: 6,
+      because: `${short}; it continues with 6 pods instead of 8`,
+    });
   });
 
-  it.each<[sentence: string, plan: Partial<CapacityPlan>, more: Partial<CapacityFacts>, request: Partial<CapacityRequest>, because: string]>([
+  it.each<
+    [
+      sentence: string,
+      plan: Partial<CapacityPlan>,
+      more: Partial<CapacityFacts>,
+      request: Partial<CapacityRequest>,
+      because: string,
+    ]
+  >([
     ['is none below what the job needs', { least: 7 }, {}, {}, `${short}, and it needs at least 7`],
-    ['is none below what its kind needs', { least: 1 }, { sizes: { now: 8, least: 7 } }, {}, `${short}, and it needs at least 7`],
-    ['is none when no allowed size fits', { least: 2, allowedSizes: [8, 7] }, {}, {}, `${short}, and it needs at least 2, in sizes of 8, 7`],
+    [
+      'is none below what its kind needs',
+      { least: 1 },
+      { sizes: { now: 8, least: 7 } },
+      {},
+      `${short}, and it needs at least 7`,
+    ],
+    [
+      'is none when no allowed size fits',
+      { least: 2, allowedSizes: [8, 7] },
+      {},
+      {},
+      `${short}, and it needs at least 2, in sizes of 8, 7`,
+    ],
     [
       'is none when what the job says of its sizes cannot be used',
       { least: 2, allowedSizes: [] },
@@ -94,15 +146,34 @@ describe('a smaller job', () => {
       {},
       `${short}, and the sizes that the job sets allow no smaller one`,
     ],
-    ['is none when it is not suspended', { least: 1 }, {}, { by: 'delete-collection' }, `${short}, and only a job that is stopped by suspend can be shrunk`],
-    ['is none when single pods are replaced', { least: 1 }, {}, { by: 'pods' }, `${short}, and only the whole job can be shrunk`],
+    [
+      'is none when it is not suspended',
+      { least: 1 },
+      {},
+      { by: 'delete-collection' },
+      `${short}, and only a job that is stopped by suspend can be shrunk`,
+    ],
+    [
+      'is none when single pods are replaced',
+      { least: 1 },
+      {},
+      { by: 'pods' },
+      `${short}, and only the whole job can be shrunk`,
+    ],
   ])('%s: it holds', (_, plan, more, request, because) => {
-    expect(decide({ choice: 'shrink', ...plan }, more, request)).toMatchObject({ kind: 'hold', because, lookAgainMs: 5000 });
+    expect(decide({ choice: 'shrink', ...plan }, more, request)).toMatchObject({
+      kind: 'hold',
+      because,
+      lookAgainMs: 5000,
+    });
   });
 
   it('is not possible where the kind has one size', () => {
     const { sizes: _, ...without } = facts();
     const request = { facts: without, plan: { choice: 'shrink', least: 1 }, severity: 'dead', by: 'suspend' } as const;
-    expect(decideCapacity(request, settings())).toMatchObject({ kind: 'hold', because: `${short}, and this job cannot be shrunk` });
+    expect(decideCapacity(request, settings())).toMatchObject({
+      kind: 'hold',
+      because: `${short}, and this job cannot be shrunk`,
+    });
   });
 });

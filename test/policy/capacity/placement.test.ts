@@ -15,7 +15,8 @@ const node = (name: string, more: Partial<NodeCapacity> = {}): NodeCapacity => (
   used: {},
   ...more,
 });
-const nodes = (count: number, more: Partial<NodeCapacity> = {}): NodeCapacity[] => Array.from({ length: count }, (_, index) => node(`gpu-${index}`, more));
+const nodes = (count: number, more: Partial<NodeCapacity> = {}): NodeCapacity[] =>
+  Array.from({ length: count }, (_, index) => node(`gpu-${index}`, more));
 const workers = (count: number, more: Partial<PodShape> = {}): PodShape => ({
   count,
   fixed: false,
@@ -43,22 +44,52 @@ describe('a node', () => {
       'taint ToBeDeletedByClusterAutoscaler=1700000000',
     ],
     ['with a taint that only evicts takes none', { taints: [{ key: 'gone', effect: 'NoExecute' }] }, {}, 'taint gone'],
-    ['with a PreferNoSchedule taint takes pods', { taints: [{ key: 'busy', effect: 'PreferNoSchedule' }] }, {}, undefined],
-    ['with a taint that the pods tolerate takes them', { taints: [maintenance] }, { tolerations: [{ key: 'maintenance', value: 'true' }] }, undefined],
+    [
+      'with a PreferNoSchedule taint takes pods',
+      { taints: [{ key: 'busy', effect: 'PreferNoSchedule' }] },
+      {},
+      undefined,
+    ],
+    [
+      'with a taint that the pods tolerate takes them',
+      { taints: [maintenance] },
+      { tolerations: [{ key: 'maintenance', value: 'true' }] },
+      undefined,
+    ],
     [
       'with another value than they tolerate takes none',
       { taints: [maintenance] },
       { tolerations: [{ key: 'maintenance', value: 'no' }] },
       'taint maintenance=true',
     ],
-    ['takes pods that tolerate everything', { taints: [maintenance], unschedulable: true }, { tolerations: [{ operator: 'Exists' }] }, undefined],
+    [
+      'takes pods that tolerate everything',
+      { taints: [maintenance], unschedulable: true },
+      { tolerations: [{ operator: 'Exists' }] },
+      undefined,
+    ],
     ['of which too much is taken takes none', busy, {}, `7 of 8 ${gpu} free`],
     ['without the resource takes none', { allocatable: { cpu: 1000, pods: 110 } }, {}, `no ${gpu}`],
     ['without enough memory takes none', {}, { requests: { memory: 2 ** 42 } }, 'too little memory'],
     ['that is full of pods takes none', { used: { pods: 110 } }, {}, 'no free pod slot'],
-    ['of the pool that is asked for takes pods', {}, { nodes: [[{ key: 'pool', operator: 'In', values: ['h100', 'h200'] }]] }, undefined],
-    ['of another pool takes none', {}, { nodes: [[{ key: 'pool', operator: 'NotIn', values: ['h100'] }]] }, 'labels do not match'],
-    ['that meets one of several terms takes pods', {}, { nodes: [[{ key: 'x', operator: 'Exists' }], [{ key: 'x', operator: 'DoesNotExist' }]] }, undefined],
+    [
+      'of the pool that is asked for takes pods',
+      {},
+      { nodes: [[{ key: 'pool', operator: 'In', values: ['h100', 'h200'] }]] },
+      undefined,
+    ],
+    [
+      'of another pool takes none',
+      {},
+      { nodes: [[{ key: 'pool', operator: 'NotIn', values: ['h100'] }]] },
+      'labels do not match',
+    ],
+    [
+      'that meets one of several terms takes pods',
+      {},
+      { nodes: [[{ key: 'x', operator: 'Exists' }], [{ key: 'x', operator: 'DoesNotExist' }]] },
+      undefined,
+    ],
     [
       'must meet all of a term',
       {},
@@ -72,9 +103,24 @@ describe('a node', () => {
       },
       'labels do not match',
     ],
-    ['with a number above the least takes pods', { labels: { gen: '9' } }, { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] }, undefined],
-    ['without the number takes none', {}, { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] }, 'labels do not match'],
-    ['of which more is taken than it has takes pods that ask for none of it', { used: { [gpu]: 9 } }, { requests: { [gpu]: 0, pods: 1 } }, undefined],
+    [
+      'with a number above the least takes pods',
+      { labels: { gen: '9' } },
+      { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] },
+      undefined,
+    ],
+    [
+      'without the number takes none',
+      {},
+      { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] },
+      'labels do not match',
+    ],
+    [
+      'of which more is taken than it has takes pods that ask for none of it',
+      { used: { [gpu]: 9 } },
+      { requests: { [gpu]: 0, pods: 1 } },
+      undefined,
+    ],
     [
       'with a pod to keep away from takes none',
       { podLabels: [{ app: 'noisy' }] },
@@ -140,26 +186,41 @@ describe('pods of one job', () => {
       node('full-1', { used: { [gpu]: 8 } }),
       node('down', { ready: false }),
     ];
-    expect(find(given, workers(4)).because).toBe(`3 nodes: taint maintenance=true; 2 nodes: 0 of 8 ${gpu} free; 1 node: not ready`);
+    expect(find(given, workers(4)).because).toBe(
+      `3 nodes: taint maintenance=true; 2 nodes: 0 of 8 ${gpu} free; 1 node: not ready`,
+    );
   });
 
   it('list no more than five reasons', () => {
-    const given = Array.from({ length: 9 }, (_, index) => node(`n-${index}`, { taints: [{ key: `t${index}`, effect: 'NoSchedule' }] }));
+    const given = Array.from({ length: 9 }, (_, index) =>
+      node(`n-${index}`, { taints: [{ key: `t${index}`, effect: 'NoSchedule' }] }),
+    );
     expect(find(given, workers(1)).because).toBe(
       '1 node: taint t0; 1 node: taint t1; 1 node: taint t2; 1 node: taint t3; 1 node: taint t4; 4 nodes: other reasons',
     );
   });
 
   it('fit in the same way whatever the order of the nodes', () => {
-    const given = [...nodes(5), node('half', { used: { [gpu]: 4 } }), node('standby-0', { taints: [{ key: standbyTaint, effect: 'NoSchedule' }] })];
+    const given = [
+      ...nodes(5),
+      node('half', { used: { [gpu]: 4 } }),
+      node('standby-0', { taints: [{ key: standbyTaint, effect: 'NoSchedule' }] }),
+    ];
     const shapes = [workers(6), workers(1, { fixed: true, requests: { [gpu]: 4 } })];
-    expect(placePods(given.toReversed(), shapes.toReversed(), standbyTaint)).toEqual(placePods(given, shapes, standbyTaint));
+    expect(placePods(given.toReversed(), shapes.toReversed(), standbyTaint)).toEqual(
+      placePods(given, shapes, standbyTaint),
+    );
   });
 
   it('are placed among five thousand nodes', () => {
-    const given = Array.from({ length: 5000 }, (_, index) => node(`n-${index}`, index % 3 === 0 ? { taints: [maintenance] } : { used: { [gpu]: index % 8 } }));
+    const given = Array.from({ length: 5000 }, (_, index) =>
+      node(`n-${index}`, index % 3 === 0 ? { taints: [maintenance] } : { used: { [gpu]: index % 8 } }),
+    );
     const whole = given.filter(({ taints, used }) => taints.length === 0 && used[gpu] === 0).length;
-    expect(find(given, workers(5000))).toMatchObject({ fit: whole, because: expect.stringMatching(/^1667 nodes: taint maintenance=true; /) });
+    expect(find(given, workers(5000))).toMatchObject({
+      fit: whole,
+      because: expect.stringMatching(/^1667 nodes: taint maintenance=true; /),
+    });
   });
 });
 
@@ -168,16 +229,27 @@ describe('standby nodes', () => {
     node(name, { taints: [{ key: standbyTaint, effect: 'NoSchedule' }], ...more });
 
   it('take pods that fit nowhere else, with as few nodes as possible', () => {
-    expect(find([...nodes(3), standbyNodes('s-0'), standbyNodes('s-1')], workers(4))).toMatchObject({ fit: 3, fitWithStandby: 4, standbyNodes: ['s-0'] });
+    expect(find([...nodes(3), standbyNodes('s-0'), standbyNodes('s-1')], workers(4))).toMatchObject({
+      fit: 3,
+      fitWithStandby: 4,
+      standbyNodes: ['s-0'],
+    });
   });
 
   it('are left alone when there is capacity', () => {
-    expect(find([...nodes(4), standbyNodes('s-0')], workers(4))).toMatchObject({ fit: 4, fitWithStandby: 4, standbyNodes: [] });
+    expect(find([...nodes(4), standbyNodes('s-0')], workers(4))).toMatchObject({
+      fit: 4,
+      fitWithStandby: 4,
+      standbyNodes: [],
+    });
   });
 
   it('that take the most are taken first', () => {
     const given = [standbyNodes('s-0', { used: { [gpu]: 6 } }), standbyNodes('s-1')];
-    expect(find(given, workers(2, { requests: { [gpu]: 2 } }))).toMatchObject({ fitWithStandby: 2, standbyNodes: ['s-1'] });
+    expect(find(given, workers(2, { requests: { [gpu]: 2 } }))).toMatchObject({
+      fitWithStandby: 2,
+      standbyNodes: ['s-1'],
+    });
   });
 
   it.each<[sentence: string, more: Partial<NodeCapacity>]>([
@@ -193,7 +265,11 @@ describe('standby nodes', () => {
       },
     ],
   ])('that are %s are none', (_, more) => {
-    expect(find([...nodes(3), standbyNodes('s-0', more)], workers(4))).toMatchObject({ fit: 3, fitWithStandby: 3, standbyNodes: [] });
+    expect(find([...nodes(3), standbyNodes('s-0', more)], workers(4))).toMatchObject({
+      fit: 3,
+      fitWithStandby: 3,
+      standbyNodes: [],
+    });
   });
 });
 
@@ -201,7 +277,10 @@ describe('sizes', () => {
   const sizes = { now: 4, least: 2 };
   it('are given while all fixed pods fit', () => {
     const master = workers(1, { fixed: true });
-    expect(capacityOf({ nodes: nodes(2), shapes: [workers(3), master], sizes }, standbyTaint)).toMatchObject({ fit: 2, sizes });
+    expect(capacityOf({ nodes: nodes(2), shapes: [workers(3), master], sizes }, standbyTaint)).toMatchObject({
+      fit: 2,
+      sizes,
+    });
   });
 
   it('are missing when a fixed pod does not fit', () => {

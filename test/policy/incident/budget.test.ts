@@ -26,7 +26,15 @@ const faultOf = {
 } as const satisfies Record<Blame, Fault>;
 
 const decide = (blame: Blame, usage: readonly BudgetEntry[], more: Partial<IncidentFacts> = {}, given: object = {}) => {
-  const facts: IncidentFacts = { job, faults: [faultOf[blame]], usage, optedInAt: '2026-11-21T06:00:00Z', since: now - minute, now, ...more };
+  const facts: IncidentFacts = {
+    job,
+    faults: [faultOf[blame]],
+    usage,
+    optedInAt: '2026-11-21T06:00:00Z',
+    since: now - minute,
+    now,
+    ...more,
+  };
   return decideIncident(facts, settings({ recovery: { budget: given } }));
 };
 
@@ -56,13 +64,18 @@ describe('a budget category for each blame', () => {
     const usage = [...many(5, { blame: 'user' }), ...many(2, { blame: 'hardware' })];
     expect(decide('user', usage)).toMatchObject({
       kind: 'refuse',
-      because: expect.stringContaining('5 recoveries in the last 1h, and 5 are allowed for user code; used: hardware 2 of 20, user 5 of 5'),
+      because: expect.stringContaining(
+        '5 recoveries in the last 1h, and 5 are allowed for user code; used: hardware 2 of 20, user 5 of 5',
+      ),
     });
   });
 
   it('does not count recoveries that a person requested', () => {
     expect(decide('user', many(5, { asked: true })).kind).toBe('open');
-    expect(decide('user', [], { askedBy: { by: 'ada', reason: 'hung' } })).toMatchObject({ kind: 'open', attribution: { asked: true } });
+    expect(decide('user', [], { askedBy: { by: 'ada', reason: 'hung' } })).toMatchObject({
+      kind: 'open',
+      attribution: { asked: true },
+    });
   });
 
   it.each([
@@ -75,7 +88,10 @@ describe('a budget category for each blame', () => {
 
   it('attributes a recovery to the blame of its faults, with the step that training had reached', () => {
     const progress = { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:09:00Z' };
-    expect(decide('user', [], { progress })).toMatchObject({ kind: 'open', attribution: { blame: 'user', step: 1200, checkpointStep: 1100 } });
+    expect(decide('user', [], { progress })).toMatchObject({
+      kind: 'open',
+      attribution: { blame: 'user', step: 1200, checkpointStep: 1100 },
+    });
     expect(decide('hardware', [])).toMatchObject({ attribution: { blame: 'hardware' } });
   });
 
@@ -89,13 +105,22 @@ describe('a budget category for each blame', () => {
 });
 
 describe('a recovery of unrecorded blame', () => {
-  it.each<Blame>(['hardware', 'platform', 'user', 'unknown'])('counts against %s, and in all no more than the plain limit allows', (blame) => {
-    expect(decide(blame, many(4)).kind).toBe('open');
-    expect(decide(blame, many(5))).toMatchObject({ kind: 'refuse', because: expect.stringContaining('5 of unknown cause') });
-  });
+  it.each<Blame>(['hardware', 'platform', 'user', 'unknown'])(
+    'counts against %s, and in all no more than the plain limit allows',
+    (blame) => {
+      expect(decide(blame, many(4)).kind).toBe('open');
+      expect(decide(blame, many(5))).toMatchObject({
+        kind: 'refuse',
+        because: expect.stringContaining('5 of unknown cause'),
+      });
+    },
+  );
 
   it('comes from continue-as-new state without blame', () => {
-    const continued: JobState = { ...firstState(now), usage: [50, 40, 30, 20, 15].map((ago) => ({ incident: `i${ago}`, startedAt: now - ago * minute })) };
+    const continued: JobState = {
+      ...firstState(now),
+      usage: [50, 40, 30, 20, 15].map((ago) => ({ incident: `i${ago}`, startedAt: now - ago * minute })),
+    };
     expect(decide('user', continued.usage)).toMatchObject({ kind: 'refuse', until: now + 10 * minute });
   });
 
@@ -109,13 +134,17 @@ describe('a crash loop', () => {
   const at = '2026-11-21T07:09:00Z';
   const crashed = (...given: readonly (readonly [number, BudgetAttribution])[]) =>
     given.map(([hoursAgo, attribution]) => recovery(hoursAgo * 60, { blame: 'user', ...attribution }));
-  const stuck = (step: number) => crashed([30, { checkpointStep: step }], [20, { checkpointStep: step }], [10, { checkpointStep: step }]);
-  const judge = (usage: readonly BudgetEntry[], progress?: JobProgress, blame: Blame = 'user') => decide(blame, usage, progress ? { progress } : {});
+  const stuck = (step: number) =>
+    crashed([30, { checkpointStep: step }], [20, { checkpointStep: step }], [10, { checkpointStep: step }]);
+  const judge = (usage: readonly BudgetEntry[], progress?: JobProgress, blame: Blame = 'user') =>
+    decide(blame, usage, progress ? { progress } : {});
 
   it('of three recoveries without a newer checkpoint waits for a person, however long they took', () => {
     expect(judge(stuck(1100), { step: 1190, checkpointStep: 1100, at })).toMatchObject({
       kind: 'refuse',
-      because: expect.stringContaining('crash loop: 3 recoveries in a row for user code and no checkpoint beyond step 1100'),
+      because: expect.stringContaining(
+        'crash loop: 3 recoveries in a row for user code and no checkpoint beyond step 1100',
+      ),
       until: now + 14 * 60 * minute,
       remedy: expect.stringContaining('kcover recover'),
     });
@@ -129,15 +158,27 @@ describe('a crash loop', () => {
       crashed([30, { checkpointStep: 1000 }], [20, { checkpointStep: 1100 }], [10, { checkpointStep: 1100 }]),
       { step: 1190, checkpointStep: 1100, at },
     ],
-    ['that a person restarted in between', [...stuck(1100), recovery(60, { asked: true, checkpointStep: 1100 })], { step: 1190, checkpointStep: 1100, at }],
+    [
+      'that a person restarted in between',
+      [...stuck(1100), recovery(60, { asked: true, checkpointStep: 1100 })],
+      { step: 1190, checkpointStep: 1100, at },
+    ],
     ['of a job that tells of no progress', stuck(1100), undefined],
-    ['whose recoveries have no checkpoint', crashed([3, {}], [2.5, {}], [2, {}]), { step: 1190, checkpointStep: 1100, at }],
+    [
+      'whose recoveries have no checkpoint',
+      crashed([3, {}], [2.5, {}], [2, {}]),
+      { step: 1190, checkpointStep: 1100, at },
+    ],
   ])('is none %s', (_, usage, progress) => {
     expect(judge(usage, progress).kind).toBe('open');
   });
 
   it('does not include crashes that are weeks apart', () => {
-    const usage = crashed([24 * 40, { checkpointStep: 1100 }], [24 * 20, { checkpointStep: 1100 }], [24, { checkpointStep: 1100 }]);
+    const usage = crashed(
+      [24 * 40, { checkpointStep: 1100 }],
+      [24 * 20, { checkpointStep: 1100 }],
+      [24, { checkpointStep: 1100 }],
+    );
     expect(judge(usage, { step: 90_000, checkpointStep: 1100, at }).kind).toBe('open');
   });
 
@@ -146,12 +187,21 @@ describe('a crash loop', () => {
   });
 
   it('is not interrupted by a hardware fault in between', () => {
-    expect(judge([...stuck(1100), recovery(60, { blame: 'hardware', checkpointStep: 1100 })], { step: 1190, checkpointStep: 1100, at }).kind).toBe('refuse');
+    expect(
+      judge([...stuck(1100), recovery(60, { blame: 'hardware', checkpointStep: 1100 })], {
+        step: 1190,
+        checkpointStep: 1100,
+        at,
+      }).kind,
+    ).toBe('refuse');
   });
 
   it('of a job without checkpoints is detected by its steps', () => {
     const usage = crashed([3, { step: 500 }], [2.5, { step: 500 }], [2, { step: 500 }]);
-    expect(judge(usage, { step: 500, at })).toMatchObject({ kind: 'refuse', because: expect.stringContaining('no step beyond 500') });
+    expect(judge(usage, { step: 500, at })).toMatchObject({
+      kind: 'refuse',
+      because: expect.stringContaining('no step beyond 500'),
+    });
     expect(judge(usage, { step: 501, at }).kind).toBe('open');
   });
 

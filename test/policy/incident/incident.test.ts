@@ -15,11 +15,16 @@ const facts = (more: Partial<IncidentFacts> = {}): IncidentFacts => ({
   ...more,
 });
 const usage = (...minutesAgo: number[]) =>
-  minutesAgo.map((minutes, index) => ({ incident: `i${index}`, startedAt: now - minutes * 60_000, endedAt: now - minutes * 60_000 + 1000 }));
+  minutesAgo.map((minutes, index) => ({
+    incident: `i${index}`,
+    startedAt: now - minutes * 60_000,
+    endedAt: now - minutes * 60_000 + 1000,
+  }));
 
 describe('a requested recovery', () => {
   const byLabel = { by: 'label', reason: 'need-recovery', byLabel: true } as const;
-  const asked = (...minutesAgo: number[]) => usage(...minutesAgo).map((one) => ({ ...one, asked: true, byLabel: true }) as const);
+  const asked = (...minutesAgo: number[]) =>
+    usage(...minutesAgo).map((one) => ({ ...one, asked: true, byLabel: true }) as const);
 
   it('by label has a budget category of its own, and says when it is available again and what a person can do', () => {
     const decision = decideIncident(facts({ askedBy: byLabel, usage: asked(50, 40, 30, 20, 10) }), settings());
@@ -37,7 +42,9 @@ describe('a requested recovery', () => {
   });
 
   it('by label counts recoveries of unrecorded cause, and neither those for faults nor those of a person', () => {
-    expect(decideIncident(facts({ askedBy: byLabel, usage: usage(50, 40, 30, 20, 11) }), settings()).kind).toBe('refuse');
+    expect(decideIncident(facts({ askedBy: byLabel, usage: usage(50, 40, 30, 20, 11) }), settings()).kind).toBe(
+      'refuse',
+    );
     const others = [
       ...usage(50, 40, 30).map((one) => ({ ...one, blame: 'hardware' as const })),
       ...usage(20, 15, 11).map((one) => ({ ...one, asked: true as const })),
@@ -46,7 +53,9 @@ describe('a requested recovery', () => {
   });
 
   it('by a person has no limit', () => {
-    expect(decideIncident(facts({ askedBy: { by: 'ada', reason: 'x' }, usage: asked(50, 40, 30, 20, 10) }), settings()).kind).toBe('open');
+    expect(
+      decideIncident(facts({ askedBy: { by: 'ada', reason: 'x' }, usage: asked(50, 40, 30, 20, 10) }), settings()).kind,
+    ).toBe('open');
   });
 
   it('by label leaves the budget of faults alone', () => {
@@ -68,24 +77,38 @@ describe('a requested recovery', () => {
 
 describe('whether faults open an incident', () => {
   it('opens at once for a fault of a quarantined node', () => {
-    expect(decideIncident(facts({ faults: [kernelFault({ quarantine: quarantined })] }), settings())).toMatchObject({ kind: 'open' });
+    expect(decideIncident(facts({ faults: [kernelFault({ quarantine: quarantined })] }), settings())).toMatchObject({
+      kind: 'open',
+    });
   });
 
   it('lets a pod failure wait for a fault of its node, and no longer than the correlation window', () => {
-    expect(decideIncident(facts({ faults: [podFault()] }), settings())).toMatchObject({ kind: 'wait', until: now + 500 });
+    expect(decideIncident(facts({ faults: [podFault()] }), settings())).toMatchObject({
+      kind: 'wait',
+      until: now + 500,
+    });
     expect(decideIncident(facts({ faults: [podFault()], since: now - 500 }), settings()).kind).toBe('open');
-    expect(decideIncident(facts({ faults: [podFault(), kernelFault({ quarantine: quarantined })] }), settings()).kind).toBe('open');
+    expect(
+      decideIncident(facts({ faults: [podFault(), kernelFault({ quarantine: quarantined })] }), settings()).kind,
+    ).toBe('open');
   });
 
   it('lets a slow node wait for others of the same verdict, but not for what a kernel log says', () => {
-    const slow = kernelFault({ id: 'preflight/1', source: 'preflight', code: 'preflight/slow', quarantine: quarantined });
+    const slow = kernelFault({
+      id: 'preflight/1',
+      source: 'preflight',
+      code: 'preflight/slow',
+      quarantine: quarantined,
+    });
     expect(decideIncident(facts({ faults: [slow] }), settings())).toMatchObject({
       kind: 'wait',
       until: now + 500,
       because: expect.stringContaining('another node of the same verdict may follow'),
     });
     expect(decideIncident(facts({ faults: [slow], since: now - 500 }), settings()).kind).toBe('open');
-    expect(decideIncident(facts({ faults: [slow, kernelFault({ quarantine: quarantined })] }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [slow, kernelFault({ quarantine: quarantined })] }), settings()).kind).toBe(
+      'open',
+    );
   });
 
   it('waits longer where the agent of the node is silent, and no longer once a node is known to be bad', () => {
@@ -96,7 +119,9 @@ describe('whether faults open an incident', () => {
       because: expect.stringContaining('unobservable: the agent of gpu-3 last reported 45s ago'),
     });
     expect(decideIncident(facts({ faults: [unobservable], since: now - 120_000 }), settings()).kind).toBe('open');
-    expect(decideIncident(facts({ faults: [unobservable, kernelFault({ quarantine: quarantined })] }), settings()).kind).toBe('open');
+    expect(
+      decideIncident(facts({ faults: [unobservable, kernelFault({ quarantine: quarantined })] }), settings()).kind,
+    ).toBe('open');
   });
 
   it.each([
@@ -110,21 +135,35 @@ describe('whether faults open an incident', () => {
 
   it('treats failures from long before the first run as history, and says so', () => {
     const decision = decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:04Z' }), settings());
-    expect(decision).toMatchObject({ kind: 'nothing', dismissed: [{ notify: 'history', because: expect.stringContaining('llm-worker-2') }] });
-    expect(decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:03Z' }), settings()).dismissed).toEqual([]);
+    expect(decision).toMatchObject({
+      kind: 'nothing',
+      dismissed: [{ notify: 'history', because: expect.stringContaining('llm-worker-2') }],
+    });
+    expect(
+      decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:03Z' }), settings()).dismissed,
+    ).toEqual([]);
   });
 
   it('does not treat a node fault as history', () => {
     const later = { historyUntil: '2026-11-21T08:00:00Z' };
-    expect(decideIncident(facts({ faults: [kernelFault({ quarantine: quarantined })], ...later }), settings()).kind).toBe('open');
+    expect(
+      decideIncident(facts({ faults: [kernelFault({ quarantine: quarantined })], ...later }), settings()).kind,
+    ).toBe('open');
   });
 
   it('counts an exit in the same second as the opt-in', () => {
-    expect(decideIncident(facts({ faults: [podFault()], optedInAt: '2026-11-21T07:09:03.900Z' }), settings()).dismissed).toEqual([]);
+    expect(
+      decideIncident(facts({ faults: [podFault()], optedInAt: '2026-11-21T07:09:03.900Z' }), settings()).dismissed,
+    ).toEqual([]);
   });
 
   it('dismisses a fault whose node was released', () => {
-    expect(decideIncident(facts({ faults: [kernelFault({ quarantine: { state: 'released', because: 'ada' } })] }), settings()).kind).toBe('nothing');
+    expect(
+      decideIncident(
+        facts({ faults: [kernelFault({ quarantine: { state: 'released', because: 'ada' } })] }),
+        settings(),
+      ).kind,
+    ).toBe('nothing');
   });
 
   it.each([
@@ -135,7 +174,10 @@ describe('whether faults open an incident', () => {
   ])('backs off: %s', (_, minutes, seconds) => {
     const history = usage(...minutes);
     const last = history.at(-1)?.endedAt ?? 0;
-    expect(decideIncident(facts({ faults: [kernelFault()], usage: history }), settings())).toMatchObject({ kind: 'wait', until: last + seconds * 1000 });
+    expect(decideIncident(facts({ faults: [kernelFault()], usage: history }), settings())).toMatchObject({
+      kind: 'wait',
+      until: last + seconds * 1000,
+    });
   });
 
   it('never backs off longer than the limit', () => {
@@ -149,13 +191,21 @@ describe('whether faults open an incident', () => {
 
   it('refuses the sixth recovery of an hour until the first is out of the window', () => {
     const history = usage(50, 40, 30, 20, 15);
-    expect(decideIncident(facts({ faults: [kernelFault()], usage: history }), settings())).toMatchObject({ kind: 'refuse', until: now + 10 * 60_000 });
-    expect(decideIncident(facts({ faults: [kernelFault()], usage: usage(61, 40, 30, 20, 15) }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [kernelFault()], usage: history }), settings())).toMatchObject({
+      kind: 'refuse',
+      until: now + 10 * 60_000,
+    });
+    expect(decideIncident(facts({ faults: [kernelFault()], usage: usage(61, 40, 30, 20, 15) }), settings()).kind).toBe(
+      'open',
+    );
   });
 
   it('does what a person requests, beyond the budget and without a correlation window', () => {
     expect(
-      decideIncident(facts({ faults: [podFault()], usage: usage(50, 40, 30, 20, 0.1), askedBy: { by: 'ada', reason: 'hung' } }), settings()),
+      decideIncident(
+        facts({ faults: [podFault()], usage: usage(50, 40, 30, 20, 0.1), askedBy: { by: 'ada', reason: 'hung' } }),
+        settings(),
+      ),
     ).toMatchObject({ kind: 'open', because: 'ada asked: hung' });
   });
 });
@@ -171,10 +221,20 @@ describe('training that hangs', () => {
   } as const;
 
   it('is only reported, unless the operator or the job wants a recovery', () => {
-    expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({ kind: 'nothing', dismissed: [{ id: 'h', notify: 'hang' }] });
-    expect(decideIncident(facts({ faults: [hang], overrides: { hang: 'ignore' } }), settings()).dismissed[0]?.notify).toBeUndefined();
-    expect(decideIncident(facts({ faults: [hang], overrides: { hang: 'recover' } }), settings())).toMatchObject({ kind: 'open', dismissed: [] });
-    expect(decideIncident(facts({ faults: [hang] }), settings({ recovery: { hang: { response: 'recover' } } })).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({
+      kind: 'nothing',
+      dismissed: [{ id: 'h', notify: 'hang' }],
+    });
+    expect(
+      decideIncident(facts({ faults: [hang], overrides: { hang: 'ignore' } }), settings()).dismissed[0]?.notify,
+    ).toBeUndefined();
+    expect(decideIncident(facts({ faults: [hang], overrides: { hang: 'recover' } }), settings())).toMatchObject({
+      kind: 'open',
+      dismissed: [],
+    });
+    expect(
+      decideIncident(facts({ faults: [hang] }), settings({ recovery: { hang: { response: 'recover' } } })).kind,
+    ).toBe('open');
   });
 });
 
@@ -183,7 +243,10 @@ describe('a job that a person has paused', () => {
 
   it('opens no incident, unless a person requests one', () => {
     const waiting = facts({ faults: [kernelFault({ quarantine: quarantined })], paused });
-    expect(decideIncident(waiting, settings())).toMatchObject({ kind: 'paused', because: expect.stringContaining('paused by ada: debugging') });
+    expect(decideIncident(waiting, settings())).toMatchObject({
+      kind: 'paused',
+      because: expect.stringContaining('paused by ada: debugging'),
+    });
     expect(decideIncident({ ...waiting, askedBy: { by: 'bob', reason: 'now' } }, settings()).kind).toBe('open');
   });
 });
@@ -201,7 +264,10 @@ describe('retries that a job asks for', () => {
 
 describe('the nodes on which pods failed', () => {
   it('are in doubt, each once, until a fault of the node itself is known, and at most 20 of them', () => {
-    expect(nodesInDoubt([podFault(), podFault({ id: 'pod/b' }), podFault({ id: 'pod/c', node: 'gpu-4' })])).toEqual(['gpu-3', 'gpu-4']);
+    expect(nodesInDoubt([podFault(), podFault({ id: 'pod/b' }), podFault({ id: 'pod/c', node: 'gpu-4' })])).toEqual([
+      'gpu-3',
+      'gpu-4',
+    ]);
     expect(nodesInDoubt([podFault(), kernelFault()])).toEqual([]);
     const many = Array.from({ length: 30 }, (_, n) => podFault({ id: `pod/${n}`, node: `gpu-${n}` }));
     expect(nodesInDoubt(many)).toHaveLength(20);

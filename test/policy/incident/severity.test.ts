@@ -22,7 +22,13 @@ const gpuCheck = seen('preflight', 'preflight/gpu-check', { node: 'gpu-3' });
 
 /** The fault of a line as the agent reports it. */
 function line(text: string): Fault {
-  const found = kernelFault({ line: text, position: { bootId: 'b', sequence: 1 }, node: 'gpu-3', seenAt: '2026-11-21T07:09:03Z', evidence: [] });
+  const found = kernelFault({
+    line: text,
+    position: { bootId: 'b', sequence: 1 },
+    node: 'gpu-3',
+    seenAt: '2026-11-21T07:09:03Z',
+    evidence: [],
+  });
   if (!found) throw new Error(`this line means nothing: ${text}`);
   return found;
 }
@@ -41,14 +47,22 @@ describe('the severity of faults', () => {
     ['and one that is not', [xid(95)], 'dead'],
     ['a GPU whose firmware does not answer', [xid(119)], 'dead'],
     ['an error of the application needs a new start of it', [xid(13, { action: 'restart-app' })], 'dead'],
-    ['a switch with a fatal error', [line('nvidia-nvswitch0: SXid (PCI:0000:c2:00.0): 20034, Fatal, Link 30 LTSSM Fault Up')], 'dead'],
+    [
+      'a switch with a fatal error',
+      [line('nvidia-nvswitch0: SXid (PCI:0000:c2:00.0): 20034, Fatal, Link 30 LTSSM Fault Up')],
+      'dead',
+    ],
     ['a switch whose links get worse', [fault({ code: 'sxid/20009', action: 'contact-support' })], 'degrading'],
     ['a memory row that could not be replaced yet', [xid(64)], 'degrading'],
     ['a link that fails', [xid(74)], 'degrading'],
     ['an unknown code', [xid(4711, { action: 'contact-support', standing: 'unknown' })], 'degrading'],
     [
       'the driver says that the GPU must be reset',
-      [line('NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)')],
+      [
+        line(
+          'NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)',
+        ),
+      ],
       'dead',
     ],
     [
@@ -69,17 +83,26 @@ describe('the severity of faults', () => {
   it('treats pods on a node that is not ready as dead, whatever the fault', () => {
     const gone = { pods, nodes: [nodeView({ ready: false })] };
     expect(severityOf([notReady], gone).severity).toBe('dead');
-    expect(severityOf([slow], gone)).toEqual({ severity: 'dead', because: 'preflight/slow-node on gpu-3: gpu-3 is not ready' });
+    expect(severityOf([slow], gone)).toEqual({
+      severity: 'dead',
+      because: 'preflight/slow-node on gpu-3: gpu-3 is not ready',
+    });
     expect(severityOf([slow], { ...gone, pods: pods.slice(0, 3) }).severity).toBe('slow');
     expect(severityOf([notReady], { pods, nodes: [] }).severity).toBe('dead');
   });
 
   it('does not give up pods on a node that is ready again', () => {
-    expect(severityOf([notReady], there)).toEqual({ severity: 'degrading', because: 'node/not-ready on gpu-3: gpu-3 is ready again' });
+    expect(severityOf([notReady], there)).toEqual({
+      severity: 'degrading',
+      because: 'node/not-ready on gpu-3: gpu-3 is ready again',
+    });
   });
 
   it('treats a job without pods as dead', () => {
-    expect(severityOf([slow], { pods: [], nodes: [] })).toEqual({ severity: 'dead', because: 'no pod of the job is left' });
+    expect(severityOf([slow], { pods: [], nodes: [] })).toEqual({
+      severity: 'dead',
+      because: 'no pod of the job is left',
+    });
   });
 
   it('names the fault that decided', () => {

@@ -20,7 +20,15 @@ describe('the policy for one job', () => {
   });
 
   it('is what the job requests', () => {
-    const asked = overrides({ mode: 'off', checkpoint: 'on-termination', capacity: 'shrink', minReplicas: 2, level: 'pod', hang: 'recover', retries: 3 });
+    const asked = overrides({
+      mode: 'off',
+      checkpoint: 'on-termination',
+      capacity: 'shrink',
+      minReplicas: 2,
+      level: 'pod',
+      hang: 'recover',
+      retries: 3,
+    });
     expect(jobPolicy(asked, recovery)).toEqual({
       mode: 'off',
       checkpoint: 'on-termination',
@@ -34,8 +42,19 @@ describe('the policy for one job', () => {
   });
 
   it('is limited to what the operator allows, and says what was not applied', () => {
-    const strict = settings({ recovery: { jobMay: { mode: ['grace', 'off'], capacity: ['hold'], hang: ['notify'], retries: 5 } } }).recovery;
-    const policy = jobPolicy(overrides({ mode: 'force', capacity: 'standby', hang: 'recover', retries: 50, ignored: ['level fast is not known'] }), strict);
+    const strict = settings({
+      recovery: { jobMay: { mode: ['grace', 'off'], capacity: ['hold'], hang: ['notify'], retries: 5 } },
+    }).recovery;
+    const policy = jobPolicy(
+      overrides({
+        mode: 'force',
+        capacity: 'standby',
+        hang: 'recover',
+        retries: 50,
+        ignored: ['level fast is not known'],
+      }),
+      strict,
+    );
     expect(policy).toMatchObject({ mode: 'grace', short: 'hold', dead: 'restart', hang: 'notify', retries: 5 });
     expect(policy.ignored).toHaveLength(6);
     expect(policy.ignored).toEqual(
@@ -65,7 +84,10 @@ describe('the policy for one job', () => {
   });
 
   it('holds a job whose sizes cannot be used', () => {
-    expect(jobPolicy(overrides({ capacity: 'shrink', allowedSizes: [] }), recovery)).toMatchObject({ short: 'shrink', dead: 'shrink' });
+    expect(jobPolicy(overrides({ capacity: 'shrink', allowedSizes: [] }), recovery)).toMatchObject({
+      short: 'shrink',
+      dead: 'shrink',
+    });
   });
 
   it('does not shrink a job that does not say how small it may become', () => {
@@ -74,7 +96,10 @@ describe('the policy for one job', () => {
       dead: 'restart',
       ignored: [expect.stringContaining('min-replicas')],
     });
-    expect(jobPolicy(overrides({ capacity: 'shrink', allowedSizes: [4, 2] }), recovery)).toMatchObject({ short: 'shrink', ignored: [] });
+    expect(jobPolicy(overrides({ capacity: 'shrink', allowedSizes: [4, 2] }), recovery)).toMatchObject({
+      short: 'shrink',
+      ignored: [],
+    });
   });
 
   it('awaits no final checkpoint where pods get no grace period', () => {

@@ -5,7 +5,12 @@ const graceMs = 60_000;
 
 describe('an agent', () => {
   it.each<[string, number | undefined, number, boolean]>([
-    ['is not silent while the leader has led for less than the grace period, though it has never reported', undefined, 159_999, false],
+    [
+      'is not silent while the leader has led for less than the grace period, though it has never reported',
+      undefined,
+      159_999,
+      false,
+    ],
     ['is not silent because it last reported to an earlier leader long ago', 1, 159_999, false],
     ['is silent when it has not reported to this leader for longer than that', undefined, 160_001, true],
     ['is not silent while it reported within the grace period', 150_000, 200_000, false],

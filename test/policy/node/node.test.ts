@@ -6,13 +6,29 @@ const act = settings({ mode: 'act' });
 
 describe('what a fault means for its node', () => {
   it.each([
-    ['a GPU off the bus must be rebooted, so the node is quarantined', { code: 'xid/79', action: 'reboot' }, 'quarantine'],
-    ['a double-bit error needs a GPU reset, so the node is quarantined', { code: 'xid/48', action: 'reset-gpu' }, 'quarantine'],
+    [
+      'a GPU off the bus must be rebooted, so the node is quarantined',
+      { code: 'xid/79', action: 'reboot' },
+      'quarantine',
+    ],
+    [
+      'a double-bit error needs a GPU reset, so the node is quarantined',
+      { code: 'xid/48', action: 'reset-gpu' },
+      'quarantine',
+    ],
     ['a code for support is quarantined', { code: 'xid/54', action: 'contact-support' }, 'quarantine'],
     ['an application error is only recorded', { code: 'xid/13', action: 'restart-app' }, 'record'],
     ['an ignorable code is only recorded', { code: 'xid/43', action: 'ignore' }, 'record'],
-    ['a retired code warns, whatever its table says', { code: 'xid/61', action: 'contact-support', standing: 'retired' }, 'warn'],
-    ['a kubelet that no longer answers has its jobs restarted, and the node left to Kubernetes', { code: 'node/not-ready' }, 'restart'],
+    [
+      'a retired code warns, whatever its table says',
+      { code: 'xid/61', action: 'contact-support', standing: 'retired' },
+      'warn',
+    ],
+    [
+      'a kubelet that no longer answers has its jobs restarted, and the node left to Kubernetes',
+      { code: 'node/not-ready' },
+      'restart',
+    ],
     ['an unknown code warns', { code: 'xid/999', action: 'contact-support', standing: 'unknown' }, 'warn'],
   ] as const)('%s', (_, fault, kind) => {
     expect(decideNode({ node: nodeView(), faults: [kernelFault(fault)] }, act).kind).toBe(kind);
@@ -20,22 +36,40 @@ describe('what a fault means for its node', () => {
 
   it('applies a site rule for a code before anything else', () => {
     const strict = settings({ mode: 'act', faults: { codes: { 'xid/13': 'quarantine', 'xid/79': 'record' } } });
-    expect(decideNode({ node: nodeView(), faults: [kernelFault({ code: 'xid/13', action: 'restart-app' })] }, strict).kind).toBe('quarantine');
+    expect(
+      decideNode({ node: nodeView(), faults: [kernelFault({ code: 'xid/13', action: 'restart-app' })] }, strict).kind,
+    ).toBe('quarantine');
     expect(decideNode({ node: nodeView(), faults: [kernelFault()] }, strict).kind).toBe('record');
   });
 
   it('takes the strongest of several faults, and keeps them all', () => {
-    const decision = decideNode({ node: nodeView(), faults: [kernelFault({ id: 'a', code: 'xid/43', action: 'ignore' }), kernelFault({ id: 'b' })] }, act);
+    const decision = decideNode(
+      {
+        node: nodeView(),
+        faults: [kernelFault({ id: 'a', code: 'xid/43', action: 'ignore' }), kernelFault({ id: 'b' })],
+      },
+      act,
+    );
     expect(decision).toMatchObject({ kind: 'quarantine', reason: 'xid-79' });
     expect(decision.faults.map((fault) => fault.id)).toEqual(['a', 'b']);
   });
 
   it('names the namespace whose preflight is the only reason', () => {
-    const tested = kernelFault({ id: 'preflight/a', source: 'preflight', code: 'preflight/slow-node', namespace: 'team-a' });
+    const tested = kernelFault({
+      id: 'preflight/a',
+      source: 'preflight',
+      code: 'preflight/slow-node',
+      namespace: 'team-a',
+    });
     const warned = kernelFault({ id: 'kernel/boot-1/1', code: 'xid/13', action: 'restart-app' });
-    expect(decideNode({ faults: [tested, warned] }, act)).toMatchObject({ kind: 'quarantine', preflight: { namespace: 'team-a' } });
+    expect(decideNode({ faults: [tested, warned] }, act)).toMatchObject({
+      kind: 'quarantine',
+      preflight: { namespace: 'team-a' },
+    });
     expect(decideNode({ faults: [tested, kernelFault()] }, act)).not.toHaveProperty('preflight');
-    expect(decideNode({ faults: [tested], askedBy: { by: 'ada', reason: 'slow' } }, act)).not.toHaveProperty('preflight');
+    expect(decideNode({ faults: [tested], askedBy: { by: 'ada', reason: 'slow' } }, act)).not.toHaveProperty(
+      'preflight',
+    );
   });
 
   it('only reports in mode observe', () => {
@@ -43,14 +77,17 @@ describe('what a fault means for its node', () => {
   });
 
   it('ignores lines up to the last one taken into account in the same boot', () => {
-    const at = (sequence: number, bootId = 'boot-1') => decideNode({ node: nodeView({ judged: { bootId, sequence } }), faults: [kernelFault()] }, act);
+    const at = (sequence: number, bootId = 'boot-1') =>
+      decideNode({ node: nodeView({ judged: { bootId, sequence } }), faults: [kernelFault()] }, act);
     expect(at(100)).toMatchObject({ kind: 'record', faults: [] });
     expect(at(99).kind).toBe('quarantine');
     expect(at(5000, 'boot-0').kind).toBe('quarantine');
   });
 
   it('does what a person requests, in mode observe too', () => {
-    expect(decideNode({ node: nodeView(), faults: [], askedBy: { by: 'ada', reason: 'loose cable' } }, settings())).toMatchObject({
+    expect(
+      decideNode({ node: nodeView(), faults: [], askedBy: { by: 'ada', reason: 'loose cable' } }, settings()),
+    ).toMatchObject({
       kind: 'quarantine',
       reason: 'operator',
       because: 'ada asked: loose cable',
@@ -58,19 +95,28 @@ describe('what a fault means for its node', () => {
   });
 
   it('quarantines no node for its storage, which others share, unless the settings say so', () => {
-    const storage = kernelFault({ source: 'preflight', code: 'preflight/storage-check', message: 'its storage check failed' });
+    const storage = kernelFault({
+      source: 'preflight',
+      code: 'preflight/storage-check',
+      message: 'its storage check failed',
+    });
     const { action: _, standing: __, ...check } = storage;
     expect(decideNode({ node: nodeView(), faults: [check] }, act)).toMatchObject({
       kind: 'warn',
       remedy: expect.stringContaining('kcover node quarantine gpu-3'),
     });
-    expect(decideNode({ node: nodeView(), faults: [check] }, settings({ mode: 'act', preflight: { storage: 'quarantine' } })).kind).toBe('quarantine');
-    expect(decideNode({ node: nodeView(), faults: [{ ...check, code: 'preflight/gpu-check' }] }, act).kind).toBe('quarantine');
+    expect(
+      decideNode({ node: nodeView(), faults: [check] }, settings({ mode: 'act', preflight: { storage: 'quarantine' } }))
+        .kind,
+    ).toBe('quarantine');
+    expect(decideNode({ node: nodeView(), faults: [{ ...check, code: 'preflight/gpu-check' }] }, act).kind).toBe(
+      'quarantine',
+    );
   });
 
   it('names the command where it leaves the decision to a person', () => {
-    expect(decideNode({ node: nodeView(), faults: [kernelFault({ code: 'xid/999', standing: 'unknown' })] }, act).remedy).toBe(
-      'kcover node quarantine gpu-3 --reason "xid/999"',
-    );
+    expect(
+      decideNode({ node: nodeView(), faults: [kernelFault({ code: 'xid/999', standing: 'unknown' })] }, act).remedy,
+    ).toBe('kcover node quarantine gpu-3 --reason "xid/999"');
   });
 });

@@ -13,8 +13,15 @@ const outage = (node: string, since: number): Outage => ({
 
 describe('nodes that are not ready', () => {
   it('count once they have been not ready for the whole time, and the others are checked when they are due', () => {
-    const { faults, lookAt, unobservable } = judgeOutages([outage('gpu-1', 0), outage('gpu-2', 10_000)], 12, 30_000, settings);
-    expect(faults).toEqual([expect.objectContaining({ id: 'node/not-ready/uid-gpu-1/2026-11-21T07:00:00Z', node: 'gpu-1', source: 'node' })]);
+    const { faults, lookAt, unobservable } = judgeOutages(
+      [outage('gpu-1', 0), outage('gpu-2', 10_000)],
+      12,
+      30_000,
+      settings,
+    );
+    expect(faults).toEqual([
+      expect.objectContaining({ id: 'node/not-ready/uid-gpu-1/2026-11-21T07:00:00Z', node: 'gpu-1', source: 'node' }),
+    ]);
     expect(faults[0]?.message).toContain('Kubelet stopped posting');
     expect({ lookAt, unobservable }).toEqual({ lookAt: 40_000, unobservable: undefined });
   });

@@ -12,7 +12,12 @@ const well: Word = { status: 'ok', gbps: 100 };
 const bad: Word = { status: 'ok', gbps: 40 };
 
 /** Plays a run to its end; returns the pairs and idle ranks of each round, and why it ended. */
-function play(size: number, settings: Settings, word: (a: number, b: number, round: number) => Word = () => well, seed = 'seed') {
+function play(
+  size: number,
+  settings: Settings,
+  word: (a: number, b: number, round: number) => Word = () => well,
+  seed = 'seed',
+) {
   const results = Array.from({ length: size }, (): RoundResult[] => []);
   const ranks = results.map((results, rank): PlannedRank => ({ rank, node: `gpu-${rank}`, results }));
   const rounds: Extract<RoundPlan, { kind: 'round' }>[] = [];
@@ -34,21 +39,27 @@ const slow =
   (a: number, b: number): Word =>
     ranks.includes(a) || ranks.includes(b) ? bad : well;
 const key = ([a, b]: readonly [number, number]): string => `${Math.min(a, b)}-${Math.max(a, b)}`;
-const keysOf = (rounds: readonly { readonly pairs: Pairs }[]): string[] => rounds.flatMap(({ pairs }) => pairs.map(key));
+const keysOf = (rounds: readonly { readonly pairs: Pairs }[]): string[] =>
+  rounds.flatMap(({ pairs }) => pairs.map(key));
 const partnersOf = (rank: number, rounds: readonly { readonly pairs: Pairs }[]): (number | undefined)[] =>
   rounds.map(({ pairs }) => pairs.find((pair) => pair.includes(rank))?.find((other) => other !== rank));
 
 describe('the planner of rounds', () => {
-  it.each([2, 3, 4, 5, 8, 9, 64, 65])('gives everybody of %i one partner in a round and another in the next', (size) => {
-    const { rounds } = play(size, fixed);
-    expect(rounds).toHaveLength(Math.min(size % 2 === 0 ? size - 1 : size, 5));
-    for (const { pairs, idle } of rounds) {
-      expect([...pairs.flat(), ...idle].toSorted((a, b) => a - b)).toEqual(Array.from({ length: size }, (_, rank) => rank));
-      expect(idle).toHaveLength(size % 2);
-    }
-    expect(new Set(keysOf(rounds)).size).toBe(keysOf(rounds).length);
-    expect(new Set(rounds.flatMap(({ idle }) => idle)).size).toBe(rounds.length * (size % 2));
-  });
+  it.each([2, 3, 4, 5, 8, 9, 64, 65])(
+    'gives everybody of %i one partner in a round and another in the next',
+    (size) => {
+      const { rounds } = play(size, fixed);
+      expect(rounds).toHaveLength(Math.min(size % 2 === 0 ? size - 1 : size, 5));
+      for (const { pairs, idle } of rounds) {
+        expect([...pairs.flat(), ...idle].toSorted((a, b) => a - b)).toEqual(
+          Array.from({ length: size }, (_, rank) => rank),
+        );
+        expect(idle).toHaveLength(size % 2);
+      }
+      expect(new Set(keysOf(rounds)).size).toBe(keysOf(rounds).length);
+      expect(new Set(rounds.flatMap(({ idle }) => idle)).size).toBe(rounds.length * (size % 2));
+    },
+  );
 
   it('lets all ranks meet when there are enough rounds', () => {
     expect(new Set(keysOf(play(8, { rounds: 'fixed', most: 16 }).rounds)).size).toBe(28);
@@ -65,7 +76,12 @@ describe('the planner of rounds', () => {
   });
 
   it('plans the same from the same facts, in whatever order ranks come', () => {
-    const facts = (ranks: readonly number[]) => ({ size: 9, ranks: ranks.map((rank) => ({ rank, node: `gpu-${rank}`, results: [] })), round: 0, seed: 's' });
+    const facts = (ranks: readonly number[]) => ({
+      size: 9,
+      ranks: ranks.map((rank) => ({ rank, node: `gpu-${rank}`, results: [] })),
+      round: 0,
+      seed: 's',
+    });
     const plan = planRound(facts([0, 1, 2, 3, 4, 5, 6, 7, 8]), adaptive);
     expect(planRound(facts([8, 3, 1, 0, 2, 7, 6, 5, 4]), adaptive)).toEqual(plan);
   });
@@ -83,12 +99,16 @@ describe('the planner of rounds', () => {
 
 describe('adaptive rounds', () => {
   it.each([4, 5, 16, 64])('end after two of %i nodes that all do well', (size) => {
-    expect(play(size, adaptive)).toMatchObject({ rounds: { length: 2 }, because: 'no rank is undecided after 2 rounds' });
+    expect(play(size, adaptive)).toMatchObject({
+      rounds: { length: 2 },
+      because: 'no rank is undecided after 2 rounds',
+    });
   });
 
   it('let three ranks all meet, and find which is slow', () => {
     expect(play(3, adaptive)).toMatchObject({ rounds: { length: 3 }, because: 'no rank is undecided after 3 rounds' });
-    for (const rank of [0, 1, 2]) expect(play(3, adaptive, slow(rank)).because).toMatch(/^no rank is undecided after [45] rounds$/);
+    for (const rank of [0, 1, 2])
+      expect(play(3, adaptive, slow(rank)).because).toMatch(/^no rank is undecided after [45] rounds$/);
   });
 
   it('let a suspect meet one that did well and that it has not met, until it is certain', () => {
@@ -113,21 +133,28 @@ describe('adaptive rounds', () => {
   });
 
   it('keep the slow ones out once they are certain', () => {
-    const { rounds } = play(16, { rounds: 'adaptive', most: 6 }, (a, b, round) => (a === 5 || b === 5 ? (round % 2 === 0 ? bad : well) : slow(3)(a, b)));
+    const { rounds } = play(16, { rounds: 'adaptive', most: 6 }, (a, b, round) =>
+      a === 5 || b === 5 ? (round % 2 === 0 ? bad : well) : slow(3)(a, b),
+    );
     const out = rounds.findIndex(({ idle }) => idle.includes(3));
     expect(out).toBeGreaterThan(2);
     expect(rounds.slice(out).every(({ idle }) => idle.includes(3))).toBe(true);
   });
 
   it('continue for ranks that could not be tested, up to the limit', () => {
-    const untested = play(8, { rounds: 'adaptive', most: 4 }, (a, b) => (a === 2 || b === 2 ? { status: 'skip' } : well));
+    const untested = play(8, { rounds: 'adaptive', most: 4 }, (a, b) =>
+      a === 2 || b === 2 ? { status: 'skip' } : well,
+    );
     expect(untested).toMatchObject({ rounds: { length: 4 }, because: '4 rounds are the most' });
     expect(new Set(partnersOf(2, untested.rounds)).size).toBe(4);
   });
 
   it('stop early with two ranks, which cannot be distinguished', () => {
     expect(play(2, adaptive)).toMatchObject({ rounds: { length: 1 }, because: 'the only pair did well' });
-    expect(play(2, adaptive, () => ({ status: 'fail' }))).toMatchObject({ rounds: { length: 2 }, because: 'two ranks cannot be distinguished' });
+    expect(play(2, adaptive, () => ({ status: 'fail' }))).toMatchObject({
+      rounds: { length: 2 },
+      because: 'two ranks cannot be distinguished',
+    });
   });
 
   it('plan a round for thousands, most of them undecided', () => {

@@ -9,8 +9,11 @@ const vectorOf = (value: unknown): Vector => {
   if (read.kind === 'problem') throw new Error(read.because);
   return read.vector;
 };
-const replay = (value: unknown, profile: CollectingProfile, rule: 'strict' | 'statistical' = 'strict'): readonly StepOutcome[] =>
-  replayVector(vectorOf(value), { rule, profile }).steps;
+const replay = (
+  value: unknown,
+  profile: CollectingProfile,
+  rule: 'strict' | 'statistical' = 'strict',
+): readonly StepOutcome[] => replayVector(vectorOf(value), { rule, profile }).steps;
 
 /** Rank 0 or 1 of a pair that failed. */
 const report = (rank: number, more = {}) => ({
@@ -22,9 +25,22 @@ const report = (rank: number, more = {}) => ({
   ...more,
 });
 const passed = {
-  batches: [{ batch_idx: 0, pair: ['10.0.0.0', '10.0.0.1'], status: 'ok', allreduce_ms: 20, world_size: 16, allreduce_shape: 268_435_456, dtype_bytes: 4 }],
+  batches: [
+    {
+      batch_idx: 0,
+      pair: ['10.0.0.0', '10.0.0.1'],
+      status: 'ok',
+      allreduce_ms: 20,
+      world_size: 16,
+      allreduce_shape: 268_435_456,
+      dtype_bytes: 4,
+    },
+  ],
 };
-const step = (rank: number, more: VectorStep = {}, fields = {}): VectorStep => ({ report: report(rank, fields), ...more });
+const step = (rank: number, more: VectorStep = {}, fields = {}): VectorStep => ({
+  report: report(rank, fields),
+  ...more,
+});
 const set = (timeoutSeconds: number, ...reports: VectorStep[]): Vector => ({ timeoutSeconds, reports });
 const said = (steps: readonly StepOutcome[]): string[] => steps.map(({ outcome }) => outcome);
 
@@ -32,7 +48,9 @@ describe('a vector of the reference project', () => {
   it('is one of 92', () => expect(vectors).toHaveLength(92));
 
   describe.each(collectingProfiles)('in profile %s', (profile) => {
-    it.each(vectors)('$name', (vector) => expect(foundIn(vector, replay(vector, profile))).toEqual(expectedOf(vector, profile)));
+    it.each(vectors)('$name', (vector) =>
+      expect(foundIn(vector, replay(vector, profile))).toEqual(expectedOf(vector, profile)),
+    );
   });
 });
 
@@ -52,39 +70,48 @@ describe('collecting', () => {
 
   it('counts tenths of seconds exactly', () => {
     for (const profile of collectingProfiles)
-      expect(replay(set(0.3, step(0, { at: 0.1 }), { at: 0.4, sweep: true }), profile).at(-1)).toMatchObject({ expired: [{}] });
+      expect(replay(set(0.3, step(0, { at: 0.1 }), { at: 0.4, sweep: true }), profile).at(-1)).toMatchObject({
+        expired: [{}],
+      });
   });
 
   it('is not prolonged by a report that is refused', () => {
     const steps = [step(0), step(1, { at: 9 }, { node_name: '' }), { at: 10, sweep: true }];
-    for (const profile of collectingProfiles) expect(replay(set(10, ...steps), profile).at(-1)).toMatchObject({ expired: [{ reportedNodes: ['n0'] }] });
+    for (const profile of collectingProfiles)
+      expect(replay(set(10, ...steps), profile).at(-1)).toMatchObject({ expired: [{ reportedNodes: ['n0'] }] });
   });
 
   it('takes the later of two reports of one node, whatever their ranks', () => {
     const steps = [step(0), step(0, {}, { rank: 1 }), step(0, {}, passed), step(1, {}, passed)];
-    for (const profile of collectingProfiles) expect(replay(set(10, ...steps), profile).at(-1)).toEqual({ outcome: 'ready', abnormalNodes: [] });
+    for (const profile of collectingProfiles)
+      expect(replay(set(10, ...steps), profile).at(-1)).toEqual({ outcome: 'ready', abnormalNodes: [] });
   });
 
   it('takes a report that comes again for what it is, prolonging the time', () => {
     const steps = [step(0), step(0, { at: 9 }), { at: 12, sweep: true }, step(1)];
-    for (const profile of collectingProfiles) expect(said(replay(set(20, ...steps), profile))).toEqual(['waiting', 'waiting', 'swept', 'ready']);
+    for (const profile of collectingProfiles)
+      expect(said(replay(set(20, ...steps), profile))).toEqual(['waiting', 'waiting', 'swept', 'ready']);
   });
 
   it('drops the report that finds its set expired, and the next starts again; only the recommended one keeps it', () => {
     const steps = set(10, step(0), step(1, { at: 10 }), step(0, { at: 11 }));
-    for (const profile of ['seed', 'v008', 'v012'] as const) expect(said(replay(steps, profile))).toEqual(['waiting', 'timeout', 'waiting']);
+    for (const profile of ['seed', 'v008', 'v012'] as const)
+      expect(said(replay(steps, profile))).toEqual(['waiting', 'timeout', 'waiting']);
     expect(said(replay(steps, 'recommended'))).toEqual(['waiting', 'waiting', 'ready']);
   });
 
   it('ends a stale set before it looks at sizes', () => {
     const steps = set(10, step(0), step(1, { at: 30 }, { workload_size: 4 }));
-    for (const profile of ['seed', 'v012'] as const) expect(replay(steps, profile).at(-1)).toMatchObject({ outcome: 'timeout', expired: [{ expected: 2 }] });
+    for (const profile of ['seed', 'v012'] as const)
+      expect(replay(steps, profile).at(-1)).toMatchObject({ outcome: 'timeout', expired: [{ expected: 2 }] });
   });
 
   it('keeps the old set when a report of another size is refused', () => {
     const steps = set(10, step(0), step(1, {}, { workload_size: 4 }), step(1));
-    for (const profile of ['seed', 'v008'] as const) expect(said(replay(steps, profile))).toEqual(['waiting', 'error', 'ready']);
-    for (const profile of ['v012', 'recommended'] as const) expect(said(replay(steps, profile))).toEqual(['waiting', 'waiting', 'waiting']);
+    for (const profile of ['seed', 'v008'] as const)
+      expect(said(replay(steps, profile))).toEqual(['waiting', 'error', 'ready']);
+    for (const profile of ['v012', 'recommended'] as const)
+      expect(said(replay(steps, profile))).toEqual(['waiting', 'waiting', 'waiting']);
   });
 
   it('combines what was observed exactly as far apart as the time allows', () => {
@@ -94,11 +121,18 @@ describe('collecting', () => {
       expect(said(replay(apart(-10), profile))).toEqual(['waiting', 'ready']);
       expect(said(replay(apart(10.001), profile))).toEqual(['waiting', 'timeout']);
     }
-    for (const profile of ['seed', 'v008'] as const) expect(said(replay(apart(100), profile))).toEqual(['waiting', 'ready']);
+    for (const profile of ['seed', 'v008'] as const)
+      expect(said(replay(apart(100), profile))).toEqual(['waiting', 'ready']);
   });
 
   it('sweeps every stale set, in order', () => {
-    const steps = set(10, step(0, { workload: 'b' }), step(0, { workload: 'a', at: 1 }), step(0, { namespace: 'aa', at: 5 }), { at: 12, sweep: true });
+    const steps = set(
+      10,
+      step(0, { workload: 'b' }),
+      step(0, { workload: 'a', at: 1 }),
+      step(0, { namespace: 'aa', at: 5 }),
+      { at: 12, sweep: true },
+    );
     for (const profile of collectingProfiles) {
       expect(replay(steps, profile).at(-1)).toMatchObject({ expired: [{ workload: 'a' }, { workload: 'b' }] });
     }
@@ -106,7 +140,9 @@ describe('collecting', () => {
 
   it('refuses a report of a workload without a name', () => {
     for (const profile of collectingProfiles) {
-      expect(replay(set(10, step(0, { workload: '' })), profile)).toEqual([{ outcome: 'error', errorField: 'workload_name' }]);
+      expect(replay(set(10, step(0, { workload: '' })), profile)).toEqual([
+        { outcome: 'error', errorField: 'workload_name' },
+      ]);
     }
   });
 });
@@ -129,7 +165,11 @@ describe('under the statistical rule', () => {
     expect(steps).toEqual([
       { outcome: 'waiting', ...found },
       { outcome: 'error', errorField: 'node_name' },
-      { outcome: 'swept', expired: [{ namespace: 'train', workload: 'job-a', received: 1, expected: 2, reportedNodes: ['n0'] }], ...found },
+      {
+        outcome: 'swept',
+        expired: [{ namespace: 'train', workload: 'job-a', received: 1, expected: 2, reportedNodes: ['n0'] }],
+        ...found,
+      },
       { outcome: 'swept', expired: [] },
     ]);
   });

@@ -10,13 +10,19 @@ const testOf = (round: number, peer: string, word: Word): PairTest =>
   typeof word === 'number' ? { round, peer, status: 'ok', gbps: word } : { round, peer, status: word };
 
 /** Reports in which both ends of a pair have the same result. Ranks from `size` on have no report of their own. */
-function reports(size: number, pairs: readonly Pair[], changes: Readonly<Record<number, Partial<PreflightReport>>> = {}): PreflightReport[] {
+function reports(
+  size: number,
+  pairs: readonly Pair[],
+  changes: Readonly<Record<number, Partial<PreflightReport>>> = {},
+): PreflightReport[] {
   return Array.from({ length: size }, (_, rank) => ({
     size,
     rank,
     node: `gpu-${rank}`,
     address: `ip-${rank}`,
-    tests: pairs.flatMap(([round, a, b, word]) => (a === rank ? [testOf(round, `ip-${b}`, word)] : b === rank ? [testOf(round, `ip-${a}`, word)] : [])),
+    tests: pairs.flatMap(([round, a, b, word]) =>
+      a === rank ? [testOf(round, `ip-${b}`, word)] : b === rank ? [testOf(round, `ip-${a}`, word)] : [],
+    ),
     ...changes[rank],
   }));
 }
@@ -38,8 +44,10 @@ const slow =
   (a: number, b: number, round: number): number =>
     (ranks.includes(a) || ranks.includes(b) ? 60 : 100) * (1 + 0.01 * Math.sin(a * 7 + b * 3 + round));
 
-const judge = (of: readonly PreflightReport[], threshold = 0): PreflightJudgement => judgeStatistical(of, { size: of[0]?.size ?? 0, threshold });
-const ranksOf = ({ nodes }: PreflightJudgement, verdict: string): number[] => nodes.filter((node) => node.verdict === verdict).map(({ rank }) => rank);
+const judge = (of: readonly PreflightReport[], threshold = 0): PreflightJudgement =>
+  judgeStatistical(of, { size: of[0]?.size ?? 0, threshold });
+const ranksOf = ({ nodes }: PreflightJudgement, verdict: string): number[] =>
+  nodes.filter((node) => node.verdict === verdict).map(({ rank }) => rank);
 const verdicts = (judgement: PreflightJudgement): string[] => judgement.nodes.map(({ verdict }) => verdict);
 
 describe('the statistical rule', () => {
@@ -49,9 +57,14 @@ describe('the statistical rule', () => {
     expect(ranksOf(judgement, 'healthy')).toHaveLength(7);
     expect(judgement.confidence).toBeGreaterThan(0.99);
     const found = judgement.nodes[3];
-    expect(found).toMatchObject({ node: 'gpu-3', because: 'slow or failed in 5 of 5 pairs, and its partners are not to blame' });
+    expect(found).toMatchObject({
+      node: 'gpu-3',
+      because: 'slow or failed in 5 of 5 pairs, and its partners are not to blame',
+    });
     expect(found?.pairs[0]).toMatch(/^round 0 with gpu-4: (59|60)\.\d GiB\/s, usual (99|100)/);
-    expect(judgement.because).toMatch(/^20 pairs in 5 rounds, 8 of 8 reports; usual (99\.\d|100|101) GiB\/s, spread 2 %$/);
+    expect(judgement.because).toMatch(
+      /^20 pairs in 5 rounds, 8 of 8 reports; usual (99\.\d|100|101) GiB\/s, spread 2 %$/,
+    );
   });
 
   it('compares with the run itself: the usual bandwidth needs no threshold, and a fast fabric hides nothing', () => {
@@ -64,7 +77,10 @@ describe('the statistical rule', () => {
     ['one node is 0.1 % slower', (a: number, b: number) => (a === 3 || b === 3 ? 99.9 : 100)],
     ['one node is 2 % slower', (a: number, b: number) => (a === 3 || b === 3 ? 98 : 100)],
     ['one round is slower for all', (_a: number, _b: number, round: number) => (round === 2 ? 70 : 100)],
-    ['one pair fails in one round', (a: number, b: number, round: number) => (round === 1 && (a === 3 || b === 3) ? 'fail' : 100)],
+    [
+      'one pair fails in one round',
+      (a: number, b: number, round: number) => (round === 1 && (a === 3 || b === 3) ? 'fail' : 100),
+    ],
   ] as const)('calls no node slow when %s', (_, word) => {
     const judgement = judge(reports(16, circle(16, 5, word)));
     expect(verdicts(judgement)).toEqual(Array.from({ length: 16 }, () => 'healthy'));
@@ -103,7 +119,9 @@ describe('the statistical rule', () => {
     const pairs = circle(8, 5, slow());
     const complains = (rank: number, word: Word): PreflightReport[] =>
       reports(8, pairs).map((report) =>
-        report.rank === rank ? { ...report, tests: report.tests.map(({ round, peer = '' }) => testOf(round, peer, word)) } : report,
+        report.rank === rank
+          ? { ...report, tests: report.tests.map(({ round, peer = '' }) => testOf(round, peer, word)) }
+          : report,
       );
     expect(ranksOf(judge(complains(3, 'fail')), 'slow')).toEqual([3]);
     expect(ranksOf(judge(complains(3, 50)), 'slow')).toEqual([3]);
@@ -111,10 +129,15 @@ describe('the statistical rule', () => {
   });
 
   it('does not judge a node that was not tested as failed', () => {
-    const judgement = judge(reports(8, circle(8, 5, slow()), { 2: { tests: [] }, 5: { tests: [{ round: 0, status: 'skip' }] } }).slice(0, 7));
+    const judgement = judge(
+      reports(8, circle(8, 5, slow()), { 2: { tests: [] }, 5: { tests: [{ round: 0, status: 'skip' }] } }).slice(0, 7),
+    );
     expect(judgement.nodes.map(({ rank }) => rank)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     const silent = judge(reports(2, [[0, 0, 1, 'skip']]));
-    expect(silent.nodes).toMatchObject([{ verdict: 'undetermined', because: 'none of its pairs could be tested', pairs: [] }, { verdict: 'undetermined' }]);
+    expect(silent.nodes).toMatchObject([
+      { verdict: 'undetermined', because: 'none of its pairs could be tested', pairs: [] },
+      { verdict: 'undetermined' },
+    ]);
     expect(silent.confidence).toBe(0);
   });
 
@@ -122,7 +145,10 @@ describe('the statistical rule', () => {
     const alone: readonly Pair[] = [...circle(8, 5, slow(1, 2)), [5, 1, 8, 60], [6, 2, 8, 60]];
     const judgement = judge(reports(9, alone));
     expect(ranksOf(judgement, 'slow')).toEqual([1, 2]);
-    expect(judgement.nodes[8]).toMatchObject({ verdict: 'undetermined', because: expect.stringContaining('its partners may be to blame') });
+    expect(judgement.nodes[8]).toMatchObject({
+      verdict: 'undetermined',
+      because: expect.stringContaining('its partners may be to blame'),
+    });
   });
 
   it('is sure of a failed check, and lets a pair with such a node only clear its partner', () => {
@@ -214,7 +240,10 @@ describe('the statistical rule on small and odd runs', () => {
       [0, 0, 1, 100],
       [1, 1, 2, 100],
     ]).slice(0, 3);
-    expect(judge(few)).toMatchObject({ because: expect.stringContaining('3 of 10000 reports'), nodes: [{ verdict: 'healthy' }, { verdict: 'healthy' }, {}] });
+    expect(judge(few)).toMatchObject({
+      because: expect.stringContaining('3 of 10000 reports'),
+      nodes: [{ verdict: 'healthy' }, { verdict: 'healthy' }, {}],
+    });
   });
 
   it('has an answer for no reports at all', () => {
@@ -229,7 +258,11 @@ describe('the statistical rule on strange reports', () => {
     const odd = (gbps: number) =>
       judge(
         reports(8, well, {
-          3: { tests: well.filter(([, a, b]) => a === 3 || b === 3).map(([round, a, b]) => ({ round, peer: `ip-${a + b - 3}`, status: 'ok', gbps })) },
+          3: {
+            tests: well
+              .filter(([, a, b]) => a === 3 || b === 3)
+              .map(([round, a, b]) => ({ round, peer: `ip-${a + b - 3}`, status: 'ok', gbps })),
+          },
         }),
       );
     for (const gbps of [Number.NaN, Infinity, -Infinity]) expect(ranksOf(odd(gbps), 'healthy')).toHaveLength(8);

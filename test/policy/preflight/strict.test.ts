@@ -8,7 +8,8 @@ const cohort = (size: number, slow: readonly number[] = [], broken: readonly num
   reportsOf({ size, slow, broken }).map(({ report }) => report);
 const named = (nodes: readonly NodeJudgement[], ...verdicts: readonly NodeJudgement['verdict'][]): string[] =>
   nodes.filter(({ verdict }) => verdicts.includes(verdict)).map(({ node }) => node);
-const abnormal = (reports: readonly PreflightReport[], size = reports.length): string[] => named(judgeStrict(reports, basis(size)).nodes, 'failed', 'slow');
+const abnormal = (reports: readonly PreflightReport[], size = reports.length): string[] =>
+  named(judgeStrict(reports, basis(size)).nodes, 'failed', 'slow');
 const pair = (...tests: readonly (readonly PairTest[])[]): PreflightReport[] =>
   tests.map((each, rank) => ({ size: tests.length, rank, node: nodeOf(rank), address: addressOf(rank), tests: each }));
 
@@ -16,8 +17,21 @@ describe('the strict rule', () => {
   it('finds the node that is in a failed pair of every round, and says which pairs', () => {
     const judgement = judgeStrict(cohort(8, [5]), basis(8));
     expect(judgement).toMatchObject({ rule: 'strict', confidence: 1, because: 'a pair failed in 5 of 5 rounds' });
-    expect(judgement.nodes.map(({ verdict }) => verdict)).toEqual(['healthy', 'healthy', 'healthy', 'healthy', 'healthy', 'slow', 'healthy', 'healthy']);
-    expect(judgement.nodes[5]).toMatchObject({ node: 'gpu-5', rank: 5, because: 'a pair of it failed in each of the 5 rounds in which any did' });
+    expect(judgement.nodes.map(({ verdict }) => verdict)).toEqual([
+      'healthy',
+      'healthy',
+      'healthy',
+      'healthy',
+      'healthy',
+      'slow',
+      'healthy',
+      'healthy',
+    ]);
+    expect(judgement.nodes[5]).toMatchObject({
+      node: 'gpu-5',
+      rank: 5,
+      because: 'a pair of it failed in each of the 5 rounds in which any did',
+    });
     expect(judgement.nodes[5]?.pairs).toHaveLength(5);
     expect(judgement.nodes[5]?.pairs[0]).toMatch(/^round \d with gpu-\d: measured at 9\.500 GiB\/s, below 20$/);
   });
@@ -30,9 +44,12 @@ describe('the strict rule', () => {
   });
 
   it('blames no node while a round has no failed pair, unless a node has failed', () => {
-    const without = (round: number) => cohort(4, [2]).map((report) => ({ ...report, tests: report.tests.filter((test) => test.round !== round) }));
+    const without = (round: number) =>
+      cohort(4, [2]).map((report) => ({ ...report, tests: report.tests.filter((test) => test.round !== round) }));
     expect(abnormal(without(1))).toEqual([]);
-    const broken = without(1).map((report): PreflightReport => (report.rank === 0 ? { ...report, failed: ['storage'], tests: [] } : report));
+    const broken = without(1).map((report): PreflightReport =>
+      report.rank === 0 ? { ...report, failed: ['storage'], tests: [] } : report,
+    );
     expect(abnormal(broken)).toEqual(['gpu-0', 'gpu-2']);
   });
 
@@ -43,14 +60,23 @@ describe('the strict rule', () => {
     }));
     const { nodes } = judgeStrict(skips, basis(4));
     expect(named(nodes, 'slow')).toEqual(['gpu-1']);
-    expect(nodes[1]).toMatchObject({ confidence: 0.5, pairs: ['round 0 alone: skipped', 'round 1 alone: skipped', 'round 2 alone: skipped'] });
+    expect(nodes[1]).toMatchObject({
+      confidence: 0.5,
+      pairs: ['round 0 alone: skipped', 'round 1 alone: skipped', 'round 2 alone: skipped'],
+    });
   });
 
   it('takes a report without a round that counts for a failure, and says that it is not sure', () => {
     const late = cohort(8).map((report) =>
-      report.rank === 3 ? { ...report, tests: report.tests.map((test) => ({ ...test, round: test.round + 5 })) } : report,
+      report.rank === 3
+        ? { ...report, tests: report.tests.map((test) => ({ ...test, round: test.round + 5 })) }
+        : report,
     );
-    expect(judgeStrict(late, basis(8)).nodes[3]).toMatchObject({ verdict: 'failed', confidence: 0.5, because: 'it has no usable round' });
+    expect(judgeStrict(late, basis(8)).nodes[3]).toMatchObject({
+      verdict: 'failed',
+      confidence: 0.5,
+      because: 'it has no usable round',
+    });
   });
 
   it('blames both of two nodes, not knowing which', () => {
@@ -68,13 +94,19 @@ describe('the strict rule', () => {
   it('says that it does not know a node of which no pair passed and which it does not blame', () => {
     const reports = cohort(4, [2]).slice(0, 1);
     expect(judgeStrict(reports, basis(4)).nodes).toMatchObject([{ verdict: 'healthy' }]);
-    const onlyFailed = pair([{ round: 0, peer: addressOf(1), status: 'fail' }], [{ round: 0, peer: addressOf(0), status: 'fail' }]);
+    const onlyFailed = pair(
+      [{ round: 0, peer: addressOf(1), status: 'fail' }],
+      [{ round: 0, peer: addressOf(0), status: 'fail' }],
+    );
     expect(named(judgeStrict(onlyFailed, basis(4)).nodes, 'undetermined')).toEqual(['gpu-0', 'gpu-1']);
   });
 
   it('judges an address that belongs to no report under its own name', () => {
     const moved = cohort(4, [2]).map((report) => (report.rank === 2 ? { ...report, address: '' } : report));
-    const tested = moved.map((report) => ({ ...report, tests: report.tests.map((test) => (report.rank === 2 ? { ...test, self: addressOf(2) } : test)) }));
+    const tested = moved.map((report) => ({
+      ...report,
+      tests: report.tests.map((test) => (report.rank === 2 ? { ...test, self: addressOf(2) } : test)),
+    }));
     const { nodes } = judgeStrict(tested, basis(4));
     expect(nodes.at(-1)).toMatchObject({ node: addressOf(2), rank: -1, verdict: 'slow' });
     expect(named(nodes, 'slow')).toEqual([addressOf(2)]);
@@ -104,5 +136,6 @@ describe('the strict rule', () => {
     ]);
   });
 
-  it('has no verdict without reports', () => expect(judgeStrict([], basis(4))).toMatchObject({ nodes: [], confidence: 0 }));
+  it('has no verdict without reports', () =>
+    expect(judgeStrict([], basis(4))).toMatchObject({ nodes: [], confidence: 0 }));
 });

@@ -4,7 +4,12 @@ import { hangFault, judgeHang, type Standstill } from '../../../policy/progress/
 
 const minute = 60_000;
 const settings = { times: 20, leastMs: 10 * minute };
-const says = (more: Partial<JobProgress> = {}): JobProgress => ({ step: 1200, at: '2026-11-21T07:00:00Z', pace: { msPerStep: 2000 }, ...more });
+const says = (more: Partial<JobProgress> = {}): JobProgress => ({
+  step: 1200,
+  at: '2026-11-21T07:00:00Z',
+  pace: { msPerStep: 2000 },
+  ...more,
+});
 const hangs = (after: number, seen: Partial<Standstill> = {}) =>
   judgeHang({ progress: says(), movedAt: 0, ...seen }, settings, after * minute).kind === 'hangs';
 
@@ -12,17 +17,33 @@ describe('training that makes no step', () => {
   it.each<[sentence: string, seen: Partial<Standstill>, lastWait: number]>([
     ['hangs after the least time, where its steps are short', {}, 10],
     ['hangs after twenty of its steps, where they are long', { progress: says({ pace: { msPerStep: minute } }) }, 20],
-    ['has ten times as long while the duration of its steps is unknown', { progress: { step: 0, at: '2026-11-21T07:00:00Z' } }, 100],
+    [
+      'has ten times as long while the duration of its steps is unknown',
+      { progress: { step: 0, at: '2026-11-21T07:00:00Z' } },
+      100,
+    ],
     ['may evaluate for ten times the least', { progress: says({ phase: 'evaluating' }), turnedAt: minute }, 100],
     [
       'may checkpoint for as long as its long steps allow',
       { progress: says({ phase: 'checkpointing', pace: { msPerStep: 6 * minute } }), turnedAt: minute },
       120,
     ],
-    ['has its whole time again after it has compiled', { progress: says({ phase: 'training' }), turnedAt: 45 * minute }, 55],
-    ['gains no more by turning from one thing to another for ever', { progress: says({ phase: 'training' }), turnedAt: 300 * minute }, 110],
+    [
+      'has its whole time again after it has compiled',
+      { progress: says({ phase: 'training' }), turnedAt: 45 * minute },
+      55,
+    ],
+    [
+      'gains no more by turning from one thing to another for ever',
+      { progress: says({ phase: 'training' }), turnedAt: 300 * minute },
+      110,
+    ],
     ['is excused while its missing steps are excused', { excusedAt: 500 * minute }, 510],
-    ['is not excused by what was before its last step', { movedAt: 30 * minute, excusedAt: minute, turnedAt: minute }, 40],
+    [
+      'is not excused by what was before its last step',
+      { movedAt: 30 * minute, excusedAt: minute, turnedAt: minute },
+      40,
+    ],
   ])('%s', (_sentence, seen, lastWait) => {
     expect([hangs(lastWait - 0.01, seen), hangs(lastWait, seen)]).toEqual([false, true]);
   });
@@ -31,7 +52,9 @@ describe('training that makes no step', () => {
     expect(judgeHang({ progress: says(), movedAt: 0 }, settings, 12 * minute).because).toBe(
       'no step for 12m after step 1200; half of its steps take no more than 2s',
     );
-    expect(judgeHang({ progress: says({ phase: 'compiling' }), movedAt: 0 }, settings, 101 * minute).because).toMatch(/; it says that it is compiling$/);
+    expect(judgeHang({ progress: says({ phase: 'compiling' }), movedAt: 0 }, settings, 101 * minute).because).toMatch(
+      /; it says that it is compiling$/,
+    );
   });
 
   it('is one fault of the job, and of no node, for each pod and step', () => {

@@ -9,7 +9,8 @@ const says = (step: number, second: number, more: Partial<JobProgress> = {}): Jo
   at: new Date(began + second * 1000).toISOString(),
   ...more,
 });
-const seen = (reports: readonly JobProgress[], from: PaceObservations = paceFrom(undefined)): PaceObservations => reports.reduce(foldPace, from);
+const seen = (reports: readonly JobProgress[], from: PaceObservations = paceFrom(undefined)): PaceObservations =>
+  reports.reduce(foldPace, from);
 
 describe('the pace of training', () => {
   it.each<[sentence: string, reports: readonly JobProgress[], expected: object | undefined]>([
@@ -26,15 +27,29 @@ describe('the pace of training', () => {
     ['leaves out repeated reports', [says(1, 0), says(1, 50), says(2, 100)], { msPerStep: 100_000 }],
     [
       'leaves out times in which the trainer said that it does something else',
-      [says(1, 0, { phase: 'training' }), says(1, 5, { phase: 'evaluating' }), says(1, 500, { phase: 'training' }), says(2, 501), says(4, 503)],
+      [
+        says(1, 0, { phase: 'training' }),
+        says(1, 5, { phase: 'evaluating' }),
+        says(1, 500, { phase: 'training' }),
+        says(2, 501),
+        says(4, 503),
+      ],
       { msPerStep: 1000 },
     ],
     [
       'knows how many steps lie between two checkpoints',
-      [says(100, 0, { checkpointStep: 100 }), says(150, 50, { checkpointStep: 100 }), says(200, 100, { checkpointStep: 200 })],
+      [
+        says(100, 0, { checkpointStep: 100 }),
+        says(150, 50, { checkpointStep: 100 }),
+        says(200, 100, { checkpointStep: 200 }),
+      ],
       { msPerStep: 1000, stepsPerCheckpoint: 100 },
     ],
-    ['takes no older checkpoint for one', [says(100, 0, { checkpointStep: 100 }), says(101, 1, { checkpointStep: 50 })], { msPerStep: 1000 }],
+    [
+      'takes no older checkpoint for one',
+      [says(100, 0, { checkpointStep: 100 }), says(101, 1, { checkpointStep: 50 })],
+      { msPerStep: 1000 },
+    ],
   ])('%s', (_sentence, reports, expected) => {
     expect(paceOf(seen(reports))).toEqual(expected);
   });

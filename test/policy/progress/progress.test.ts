@@ -12,10 +12,16 @@ const says = (step: number, ms: number): JobProgress => ({ step, at: after(ms) }
 
 /** Reports as [step, ms after the restart], each observed when it was written. */
 const seenOf = (...reports: readonly (readonly [number, number])[]): ProgressObservations | undefined =>
-  reports.reduce<ProgressObservations | undefined>((seen, [step, ms]) => foldProgress(seen, says(step, ms), { since }, restart + ms), undefined);
+  reports.reduce<ProgressObservations | undefined>(
+    (seen, [step, ms]) => foldProgress(seen, says(step, ms), { since }, restart + ms),
+    undefined,
+  );
 
-const judge = (seen: ProgressObservations | undefined, ms: number, more: { progress?: JobProgress; lateFrom?: number } = {}) =>
-  judgeProgress({ request, startedAt: restart, lateFrom: 0, progress: seen?.last, seen, ...more }, restart + ms);
+const judge = (
+  seen: ProgressObservations | undefined,
+  ms: number,
+  more: { progress?: JobProgress; lateFrom?: number } = {},
+) => judgeProgress({ request, startedAt: restart, lateFrom: 0, progress: seen?.last, seen, ...more }, restart + ms);
 
 describe('whether training moves on', () => {
   it.each<[string, readonly (readonly [number, number])[], number, object]>([
@@ -30,7 +36,12 @@ describe('whether training moves on', () => {
     ],
     ['is not proven by that step alone', [[1200, minute]], minute, { kind: 'wait', until: restart + 11 * minute }],
     ['is waited for until the first report is due', [], 0, { kind: 'wait', until: restart + 15 * minute }],
-    ['is given up when there is none', [], 15 * minute, { kind: 'unverified', because: 'no progress was reported within 15m after all pods ran' }],
+    [
+      'is given up when there is none',
+      [],
+      15 * minute,
+      { kind: 'unverified', because: 'no progress was reported within 15m after all pods ran' },
+    ],
     [
       'is waited for as long as it moves',
       [
@@ -87,7 +98,11 @@ describe('whether training moves on', () => {
   it('ends at the last deadline however well it moves, and says how far it came', () => {
     const crawling = seenOf([1000, minute], [1119, 355 * minute], [1120, 356 * minute]);
     expect(judge(crawling, 359 * minute)).toEqual({ kind: 'wait', until: restart + 360 * minute });
-    expect(judge(crawling, 360 * minute)).toEqual({ kind: 'unverified', moves: true, because: 'step 1120 of 1200 after 6h, from step 1000' });
+    expect(judge(crawling, 360 * minute)).toEqual({
+      kind: 'unverified',
+      moves: true,
+      because: 'step 1120 of 1200 after 6h, from step 1000',
+    });
   });
 
   it('takes no first report for a step, however far it is: it may be what was loaded', () => {
@@ -111,12 +126,17 @@ describe('whether training moves on', () => {
   it('does not count what a stopped pod reports, however late', () => {
     const late = { ...says(1205, minute), pod: 'old' };
     expect(foldProgress(undefined, late, { since, stopped: ['older', 'old'] }, restart + minute)).toBeUndefined();
-    expect(foldProgress(undefined, { ...late, pod: 'new' }, { since, stopped: ['old'] }, restart + minute)).toBeDefined();
+    expect(
+      foldProgress(undefined, { ...late, pod: 'new' }, { since, stopped: ['old'] }, restart + minute),
+    ).toBeDefined();
     expect(foldProgress(undefined, says(1205, minute), { since, stopped: ['old'] }, restart + minute)).toBeDefined();
   });
 
   it('takes the same step with a new time for no step', () => {
-    expect(judge(seenOf([1000, minute], [1000, 5 * minute]), 5 * minute)).toEqual({ kind: 'wait', until: restart + 11 * minute });
+    expect(judge(seenOf([1000, minute], [1000, 5 * minute]), 5 * minute)).toEqual({
+      kind: 'wait',
+      until: restart + 11 * minute,
+    });
   });
 
   it('takes a step that runs backwards for a move that says nothing of the pace', () => {
@@ -126,7 +146,9 @@ describe('whether training moves on', () => {
   });
 
   it('says nothing of the pace where the clock of the reports jumped back', () => {
-    expect(foldProgress(seenOf([1000, 9 * minute]), says(1010, minute), { since }, restart + 10 * minute)?.pace).toEqual([]);
+    expect(
+      foldProgress(seenOf([1000, 9 * minute]), says(1010, minute), { since }, restart + 10 * minute)?.pace,
+    ).toEqual([]);
   });
 
   it('is not late just after the cluster could not be observed', () => {
@@ -136,13 +158,16 @@ describe('whether training moves on', () => {
   });
 
   it('keeps no more than it needs', () => {
-    expect(seenOf(...Array.from({ length: 100 }, (_, index) => [index, index * minute] as const))?.pace).toHaveLength(20);
+    expect(seenOf(...Array.from({ length: 100 }, (_, index) => [index, index * minute] as const))?.pace).toHaveLength(
+      20,
+    );
   });
 
   describe('while the trainer says that it does something else', () => {
     const saying = (...reports: readonly (readonly [number, number, JobProgress['phase']])[]) =>
       reports.reduce<ProgressObservations | undefined>(
-        (seen, [step, ms, phase]) => foldProgress(seen, { ...says(step, ms), ...(phase && { phase }) }, { since }, restart + ms),
+        (seen, [step, ms, phase]) =>
+          foldProgress(seen, { ...says(step, ms), ...(phase && { phase }) }, { since }, restart + ms),
         undefined,
       );
 
@@ -158,7 +183,11 @@ describe('whether training moves on', () => {
     });
 
     it('is measured from step to step all the same', () => {
-      const evaluates = saying([1000, minute, 'training'], [1000, 2 * minute, 'evaluating'], [1001, 3 * minute, 'training']);
+      const evaluates = saying(
+        [1000, minute, 'training'],
+        [1000, 2 * minute, 'evaluating'],
+        [1001, 3 * minute, 'training'],
+      );
       expect(evaluates).toMatchObject({ pace: [2 * minute], movedAt: restart + 3 * minute });
     });
   });

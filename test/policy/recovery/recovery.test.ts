@@ -17,17 +17,31 @@ const facts = (more: Partial<RecoveryFacts> = {}, attempt: Partial<RecoveryFacts
 
 describe('the next step of a recovery', () => {
   it('stops the attempt by suspend once the bad node is quarantined', () => {
-    expect(decideRecovery(facts(), act)).toMatchObject({ kind: 'stop', by: 'suspend', because: expect.stringContaining('xid/79 on gpu-3') });
+    expect(decideRecovery(facts(), act)).toMatchObject({
+      kind: 'stop',
+      by: 'suspend',
+      because: expect.stringContaining('xid/79 on gpu-3'),
+    });
   });
 
   it.each([
     ['the job object is gone', facts({}, {}), { pods: [], nodes: [] }, 'cancelled'],
     ['it was opted out', facts(), { job: jobView({ optedIn: false }) }, 'cancelled'],
     ['it succeeded', facts(), { job: jobView({ finished: { as: 'succeeded', because: 'done' } }) }, 'cancelled'],
-    ['its own controller failed it', facts(), { job: jobView({ finished: { as: 'failed', because: 'BackoffLimitExceeded' } }) }, 'failed'],
+    [
+      'its own controller failed it',
+      facts(),
+      { job: jobView({ finished: { as: 'failed', because: 'BackoffLimitExceeded' } }) },
+      'failed',
+    ],
     ['its owner suspended it', facts(), { job: jobView({ suspension: { by: 'owner' } }) }, 'cancelled'],
     ['its pods tolerate the taint', facts(), { job: jobView({ toleratesQuarantine: true }) }, 'refused'],
-    ['it cannot be stopped without failing', facts(), { job: jobView({ canStopBy: [], restartPolicy: 'Never' }) }, 'refused'],
+    [
+      'it cannot be stopped without failing',
+      facts(),
+      { job: jobView({ canStopBy: [], restartPolicy: 'Never' }) },
+      'refused',
+    ],
     ['no pod of it is left on the node', facts(), { pods: pods.slice(0, 3) }, 'cancelled'],
   ] as const)('ends when %s', (name, given, attempt, outcome) => {
     const { job: _, ...rest } = given.attempt;
@@ -45,8 +59,12 @@ describe('the next step of a recovery', () => {
 
   it('escalates a job that counts as succeeded since its pods were deleted', () => {
     const finished = { job: jobView({ finished: { as: 'succeeded', because: 'done' } }) } as const;
-    expect(decideRecovery(facts({ stops: 1, stoppedBy: 'delete-collection' }, finished), act)).toMatchObject({ outcome: 'escalated' });
-    expect(decideRecovery(facts({ stops: 1, stoppedBy: 'suspend' }, finished), act)).toMatchObject({ outcome: 'restarted' });
+    expect(decideRecovery(facts({ stops: 1, stoppedBy: 'delete-collection' }, finished), act)).toMatchObject({
+      outcome: 'escalated',
+    });
+    expect(decideRecovery(facts({ stops: 1, stoppedBy: 'suspend' }, finished), act)).toMatchObject({
+      outcome: 'restarted',
+    });
   });
 
   it('escalates after the last allowed stop', () => {
@@ -73,7 +91,12 @@ describe('the next step of a recovery', () => {
   });
 
   it('holds, and looks again by itself, while the workflow of a blamed node has not decided', () => {
-    expect(decideRecovery(facts({ fresh: [podFault()] }, { nodes: [nodeView()], undecided: [{ node: 'gpu-3', because: 'xid/79' }] }), act)).toMatchObject({
+    expect(
+      decideRecovery(
+        facts({ fresh: [podFault()] }, { nodes: [nodeView()], undecided: [{ node: 'gpu-3', because: 'xid/79' }] }),
+        act,
+      ),
+    ).toMatchObject({
       kind: 'hold',
       because: 'the workflow of gpu-3 has not decided yet: xid/79',
       lookAgainMs: 1000,
@@ -81,11 +104,16 @@ describe('the next step of a recovery', () => {
   });
 
   it('holds while a person has paused it', () => {
-    expect(decideRecovery(facts({}, { paused: { by: 'ada', reason: 'network work' } }), act)).toMatchObject({ kind: 'hold', remedy: 'kcover resume' });
+    expect(decideRecovery(facts({}, { paused: { by: 'ada', reason: 'network work' } }), act)).toMatchObject({
+      kind: 'hold',
+      remedy: 'kcover resume',
+    });
   });
 
   it('stops by deletion where a queue owns suspend and the restart policy allows it', () => {
-    expect(decideRecovery(facts({}, { job: jobView({ queue: 'gpu-queue', canStopBy: ['delete-collection'] }) }), act)).toMatchObject({
+    expect(
+      decideRecovery(facts({}, { job: jobView({ queue: 'gpu-queue', canStopBy: ['delete-collection'] }) }), act),
+    ).toMatchObject({
       by: 'delete-collection',
     });
   });
@@ -96,7 +124,11 @@ describe('the next step of a recovery', () => {
 
   it('says that a node was released, where that is why nothing is needed', () => {
     const released = kernelFault({ quarantine: { state: 'released', because: 'ada' } });
-    expect(decideRecovery(facts({ fresh: [released] }), act)).toMatchObject({ kind: 'end', outcome: 'cancelled', because: 'gpu-3 was released' });
+    expect(decideRecovery(facts({ fresh: [released] }), act)).toMatchObject({
+      kind: 'end',
+      outcome: 'cancelled',
+      because: 'gpu-3 was released',
+    });
   });
 
   it('keeps waiting when a later fault does not affect the new attempt', () => {
@@ -129,8 +161,12 @@ describe('the failure of a pod', () => {
 
   it('needs nothing where its own controller replaced all pods within seconds, once it had run for a minute', () => {
     const oldestPodAt = '2026-11-21T07:09:04Z';
-    const running = (createdAt: string) => decide({ oldestPodAt }, { fresh: [podFault({ pod: { name: 'llm-worker-2', uid: 'gone', createdAt } })] });
-    expect(running('2026-11-21T07:08:03Z')).toMatchObject({ kind: 'end', because: 'all pods of the job were created after llm-worker-2 failed' });
+    const running = (createdAt: string) =>
+      decide({ oldestPodAt }, { fresh: [podFault({ pod: { name: 'llm-worker-2', uid: 'gone', createdAt } })] });
+    expect(running('2026-11-21T07:08:03Z')).toMatchObject({
+      kind: 'end',
+      because: 'all pods of the job were created after llm-worker-2 failed',
+    });
     expect(running('2026-11-21T07:08:04Z').kind).toBe('stop');
   });
 
@@ -149,8 +185,16 @@ describe('the failure of a pod', () => {
 
   it('stops no later attempt when it is reported after the stop of its own', () => {
     const late = { fresh: [{ ...gone, seenAt: '2026-11-21T07:09:04Z' }], stops: 1 };
-    expect(decide({ oldestPodAt: '2026-11-21T07:09:05Z' }, late)).toMatchObject({ kind: 'go-on', because: expect.stringContaining('llm-worker-2') });
-    expect(decide({ oldestPodAt: '2026-11-21T07:09:05Z' }, { ...late, fresh: [podFault({ seenAt: '2026-11-21T07:12:00Z' })] }).kind).toBe('stop');
+    expect(decide({ oldestPodAt: '2026-11-21T07:09:05Z' }, late)).toMatchObject({
+      kind: 'go-on',
+      because: expect.stringContaining('llm-worker-2'),
+    });
+    expect(
+      decide(
+        { oldestPodAt: '2026-11-21T07:09:05Z' },
+        { ...late, fresh: [podFault({ seenAt: '2026-11-21T07:12:00Z' })] },
+      ).kind,
+    ).toBe('stop');
   });
 
   it('needs nothing once training has moved on for long, also where the pod is still there', () => {
@@ -170,7 +214,12 @@ describe('the failure of a pod', () => {
 });
 
 describe('a node that is not ready', () => {
-  const lost = kernelFault({ id: 'node/not-ready/x', source: 'node', code: 'node/not-ready', quarantine: { state: 'not-ready', because: 'kubelet silent' } });
+  const lost = kernelFault({
+    id: 'node/not-ready/x',
+    source: 'node',
+    code: 'node/not-ready',
+    quarantine: { state: 'not-ready', because: 'kubelet silent' },
+  });
   const dead = nodeView({ ready: false });
 
   it('has its job restarted without a quarantine, because Kubernetes keeps new pods off it', () => {
@@ -198,7 +247,12 @@ describe('a node that is not ready', () => {
 describe('an observation that fails', () => {
   it('holds and observes again, and draws no conclusion from missing facts', () => {
     const { job: _, ...nothing } = facts().attempt;
-    const unobservable = { ...nothing, pods: [], nodes: [], unobservable: 'the Kubernetes API did not answer: read node gpu-3' };
+    const unobservable = {
+      ...nothing,
+      pods: [],
+      nodes: [],
+      unobservable: 'the Kubernetes API did not answer: read node gpu-3',
+    };
     expect(decideRecovery(facts({ attempt: unobservable }), act)).toMatchObject({
       kind: 'hold',
       because: 'unobservable: the Kubernetes API did not answer: read node gpu-3',
@@ -209,7 +263,10 @@ describe('an observation that fails', () => {
   it('of one node, by its silent agent, holds an open incident too, and no longer than the settings say', () => {
     const unobserved = podFault({ unobservable: 'the agent of gpu-3 last reported 45s ago' });
     const waiting = facts({ fresh: [unobserved], stops: 1 }, { nodes: [nodeView()] });
-    expect(decideRecovery(waiting, act)).toMatchObject({ kind: 'hold', because: expect.stringContaining('the agent of gpu-3') });
+    expect(decideRecovery(waiting, act)).toMatchObject({
+      kind: 'hold',
+      because: expect.stringContaining('the agent of gpu-3'),
+    });
     expect(decideRecovery({ ...waiting, heldMs: 120_000 }, act).kind).toBe('stop');
   });
 });

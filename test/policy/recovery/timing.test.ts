@@ -17,22 +17,49 @@ const progress = (more: Partial<JobProgress> = {}): JobProgress => ({
   pace: { msPerStep: 1000, stepsPerCheckpoint: 1000 },
   ...more,
 });
-const facts = (more: Partial<TimingFacts> = {}): TimingFacts => ({ severity: 'degrading', progress: progress(), gpus: 36, now, ...more });
-const choose = (more: Partial<TimingFacts> = {}, other: Partial<typeof rules> = {}) => chooseTiming(facts(more), { ...rules, ...other });
+const facts = (more: Partial<TimingFacts> = {}): TimingFacts => ({
+  severity: 'degrading',
+  progress: progress(),
+  gpus: 36,
+  now,
+  ...more,
+});
+const choose = (more: Partial<TimingFacts> = {}, other: Partial<typeof rules> = {}) =>
+  chooseTiming(facts(more), { ...rules, ...other });
 
 describe('now, or after the next checkpoint', () => {
   it.each<[string, Partial<TimingFacts>, Partial<typeof rules>, 'now' | 'after-checkpoint']>([
     ['a degrading job shortly before a checkpoint waits', {}, {}, 'after-checkpoint'],
     ['a degrading job shortly after one does not', { progress: progress({ step: 1020 }) }, {}, 'now'],
     ['a dead job never waits', { severity: 'dead' }, {}, 'now'],
-    ['a slow job waits where little time is wasted', { severity: 'slow', progress: progress({ step: 1500 }) }, {}, 'after-checkpoint'],
+    [
+      'a slow job waits where little time is wasted',
+      { severity: 'slow', progress: progress({ step: 1500 }) },
+      {},
+      'after-checkpoint',
+    ],
     ['a slow job does not wait where much is', { severity: 'slow', progress: progress({ step: 1100 }) }, {}, 'now'],
-    ['a job that hardly moves any more does not wait', { severity: 'slow', progress: progress({ step: 1500 }) }, { slowdown: 0.9 }, 'now'],
+    [
+      'a job that hardly moves any more does not wait',
+      { severity: 'slow', progress: progress({ step: 1500 }) },
+      { slowdown: 0.9 },
+      'now',
+    ],
     ['a job that may end any second does not wait', {}, { mtbf: 20_000 }, 'now'],
     ['the wait would be longer than allowed', {}, { most: minute }, 'now'],
     ['waiting is not allowed', {}, { most: 0 }, 'now'],
-    ['just after a checkpoint there is nothing to lose', { severity: 'slow', progress: progress({ step: 1000 }) }, {}, 'now'],
-    ['a checkpoint that is being written is waited for', { progress: progress({ step: 1300, phase: 'checkpointing' }) }, {}, 'after-checkpoint'],
+    [
+      'just after a checkpoint there is nothing to lose',
+      { severity: 'slow', progress: progress({ step: 1000 }) },
+      {},
+      'now',
+    ],
+    [
+      'a checkpoint that is being written is waited for',
+      { progress: progress({ step: 1300, phase: 'checkpointing' }) },
+      {},
+      'after-checkpoint',
+    ],
     ['one that is a little late too', { progress: progress({ step: 2100 }) }, {}, 'after-checkpoint'],
     ['one that is very late is not', { progress: progress({ step: 3000 }) }, {}, 'now'],
     ['the number of GPUs changes no choice', { gpus: 1 }, {}, 'after-checkpoint'],
@@ -62,7 +89,9 @@ describe('now, or after the next checkpoint', () => {
     const later = choose({ now: now + 100_000, progress: reported });
     expect(later.timing.nextInMs).toBe(200_000);
     expect(later.timing.now).toBeCloseTo(8);
-    expect(choose({ now: now + 100_000, progress: { ...reported, phase: 'evaluating' } }).timing.nextInMs).toBe(300_000);
+    expect(choose({ now: now + 100_000, progress: { ...reported, phase: 'evaluating' } }).timing.nextInMs).toBe(
+      300_000,
+    );
   });
 
   it('expects one that is due or late within a tenth of the interval', () => {
@@ -77,7 +106,9 @@ describe('now, or after the next checkpoint', () => {
 
   it('takes ten paces without a step for a stall, but no less than five minutes', () => {
     expect(choose().stallMs).toBe(5 * minute);
-    expect(choose({ progress: progress({ pace: { msPerStep: 2 * minute, stepsPerCheckpoint: 8 } }) }).stallMs).toBe(20 * minute);
+    expect(choose({ progress: progress({ pace: { msPerStep: 2 * minute, stepsPerCheckpoint: 8 } }) }).stallMs).toBe(
+      20 * minute,
+    );
   });
 });
 
@@ -90,11 +121,23 @@ describe('progress that does not say enough', () => {
   it.each<[string, JobProgress | undefined, string]>([
     ['no progress', undefined, 'the job reports no progress'],
     ['no pace', without('pace'), 'the pace of its steps is not known'],
-    ['a pace of 0', progress({ pace: { msPerStep: 0, stepsPerCheckpoint: 1000 } }), 'the pace of its steps is not known'],
-    ['a pace that is no number', progress({ pace: { msPerStep: Number.NaN, stepsPerCheckpoint: 1000 } }), 'the pace of its steps is not known'],
+    [
+      'a pace of 0',
+      progress({ pace: { msPerStep: 0, stepsPerCheckpoint: 1000 } }),
+      'the pace of its steps is not known',
+    ],
+    [
+      'a pace that is no number',
+      progress({ pace: { msPerStep: Number.NaN, stepsPerCheckpoint: 1000 } }),
+      'the pace of its steps is not known',
+    ],
     ['no checkpoint', without('checkpointStep'), 'no checkpoint was reported'],
     ['no interval', progress({ pace: { msPerStep: 1000 } }), 'the interval of its checkpoints is not known'],
-    ['a step that ran backwards behind the checkpoint', progress({ step: 10 }), 'the checkpoint of step 1000 is newer than step 10: one of them is wrong'],
+    [
+      'a step that ran backwards behind the checkpoint',
+      progress({ step: 10 }),
+      'the checkpoint of step 1000 is newer than step 10: one of them is wrong',
+    ],
     [
       'a last step of long ago',
       progress({ at: new Date(now - 6 * minute).toISOString() }),
@@ -125,21 +168,29 @@ describe('a choice that is made again at every observation', () => {
     const looks = Array.from({ length: 30 }, () => random() * stepsPerCheckpoint * msPerStep).toSorted((a, b) => a - b);
     return looks.map((ms) => {
       const step = Math.floor(ms / msPerStep);
-      const reported = { step, checkpointStep: 0, at: new Date(now + step * msPerStep).toISOString(), pace: { msPerStep, stepsPerCheckpoint } };
+      const reported = {
+        step,
+        checkpointStep: 0,
+        at: new Date(now + step * msPerStep).toISOString(),
+        pace: { msPerStep, stepsPerCheckpoint },
+      };
       const { choice, withinMs } = choose({ severity, progress: reported, now: now + ms }, other);
       return { choice, endsAt: ms + withinMs, capped: withinMs >= most };
     });
   }
 
-  it.each<Severity>(['degrading', 'slow'])('stays with the wait, and never puts off its end, while nothing changes: %s', (severity) => {
-    const jobs = Array.from({ length: 200 }, () => lookOften(severity));
-    for (const looks of jobs) {
-      const waits = looks.slice(looks.findIndex(({ choice }) => choice === 'after-checkpoint'));
-      if (looks.every(({ choice }) => choice === 'now')) continue;
-      expect(waits.filter(({ choice }) => choice === 'now')).toEqual([]);
-      const ends = waits.filter(({ capped }) => !capped).map(({ endsAt }) => endsAt);
-      expect(ends.filter((end, index) => end > (ends[index - 1] ?? Infinity) + 2)).toEqual([]);
-    }
-    expect(jobs.filter((looks) => new Set(looks.map(({ choice }) => choice)).size === 2).length).toBeGreaterThan(50);
-  });
+  it.each<Severity>(['degrading', 'slow'])(
+    'stays with the wait, and never puts off its end, while nothing changes: %s',
+    (severity) => {
+      const jobs = Array.from({ length: 200 }, () => lookOften(severity));
+      for (const looks of jobs) {
+        const waits = looks.slice(looks.findIndex(({ choice }) => choice === 'after-checkpoint'));
+        if (looks.every(({ choice }) => choice === 'now')) continue;
+        expect(waits.filter(({ choice }) => choice === 'now')).toEqual([]);
+        const ends = waits.filter(({ capped }) => !capped).map(({ endsAt }) => endsAt);
+        expect(ends.filter((end, index) => end > (ends[index - 1] ?? Infinity) + 2)).toEqual([]);
+      }
+      expect(jobs.filter((looks) => new Set(looks.map(({ choice }) => choice)).size === 2).length).toBeGreaterThan(50);
+    },
+  );
 });

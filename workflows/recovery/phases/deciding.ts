@@ -12,7 +12,11 @@ export const deciding: Effect<'deciding'> = async (recovery) => {
   const looking = recovery.dispatch({ kind: 'lookStarted' });
   const { job, limits, askedBy } = looking.input;
   const [fresh, nodes, pods] = [unhandled(looking), nodesIn(looking), podsIn(looking)];
-  const facts = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes, ...(pods.length > 0 && { pods }) });
+  const facts = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, {
+    job,
+    nodes,
+    ...(pods.length > 0 && { pods }),
+  });
   const state = recovery.dispatch({ kind: 'attemptObserved', progress: facts.job?.progress });
   const heldMs = heldFor(state.holds, 'held', Date.now());
   // What arrived meanwhile is seen here, and a node that was not looked at must not be taken for one that is gone.
@@ -39,7 +43,13 @@ export const deciding: Effect<'deciding'> = async (recovery) => {
 /** Reports the faults, and a recovery only when one begins. */
 function announceStart({ state, announceAll }: Recovery, { kind, because }: RecoveryDecision): void {
   const seen = state.faults.filter(({ code }) => code !== recoveryRequested).slice(0, 5);
-  const events: EventForPeople[] = seen.map((fault) => ({ type: 'Warning', reason: 'faultObserved', message: faultSentence(fault), key: fault.id }));
-  if (kind !== 'end') events.push({ type: 'Normal', reason: 'recoveryStarted', message: `${because}: ${state.input.incident}` });
+  const events: EventForPeople[] = seen.map((fault) => ({
+    type: 'Warning',
+    reason: 'faultObserved',
+    message: faultSentence(fault),
+    key: fault.id,
+  }));
+  if (kind !== 'end')
+    events.push({ type: 'Normal', reason: 'recoveryStarted', message: `${because}: ${state.input.incident}` });
   announceAll(events);
 }

@@ -26,7 +26,14 @@ export const recording: Effect<'recording'> = async (recovery, state) => {
     .signal(signals.recoveryEnded, reportOf(state))
     .catch(() => undefined);
   const isGoodEnd = isGood(state.end);
-  const reason = outcome === 'refused' ? 'recoveryRefused' : outcome === 'recovered' ? 'recovered' : isGoodEnd ? 'restarted' : 'recoveryEnded';
+  const reason =
+    outcome === 'refused'
+      ? 'recoveryRefused'
+      : outcome === 'recovered'
+        ? 'recovered'
+        : isGoodEnd
+          ? 'restarted'
+          : 'recoveryEnded';
   recovery.announce(isGoodEnd || outcome === 'cancelled' ? 'Normal' : 'Warning', reason, `${outcome}: ${because}`);
   await perform('recordIncident', `keep the record: ${outcome}`, recordOf(state)).catch(() => undefined);
   await condition(allAnnounced);

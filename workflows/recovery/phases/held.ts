@@ -32,7 +32,8 @@ export const held: Effect<'held'> = async (recovery, before) => {
   }
   const again = decision.lookAgainMs === undefined ? slowLookMs : pauseAfter(holds.times - 1, decision.lookAgainMs);
   const pause = Math.min(Math.max(1, until - Date.now()), again);
-  const hasChanged = () => recovery.state.revision !== covers.revision || denialOf(recovery.state.questions) !== undefined;
+  const hasChanged = () =>
+    recovery.state.revision !== covers.revision || denialOf(recovery.state.questions) !== undefined;
   const changed = await condition(hasChanged, pause, { summary: short(`held: ${decision.because}`) });
   return { kind: changed || Date.now() < until ? 'lookOutdated' : 'holdExpired' };
 };

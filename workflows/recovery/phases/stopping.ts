@@ -19,11 +19,15 @@ export const stopping: Effect<'stopping'> = async (recovery, state) => {
     return whole === 'others run' ? { kind: 'othersFound' } : { kind: 'stopStarted', facts: whole };
   }
   const result = await perform('stopAttempt', stop.summary, requestOf(state, stop));
-  if (result.kind === 'unsent') recovery.announce('Warning', 'stopNotSent', `attempt ${stop.attempt} is not stopped yet: ${result.because}`);
+  if (result.kind === 'unsent')
+    recovery.announce('Warning', 'stopNotSent', `attempt ${stop.attempt} is not stopped yet: ${result.because}`);
   return { kind: 'stopAnswered', result };
 };
 
-function requestOf({ input, decision, facts, forcing }: In<'stopping'>, { attempt, by, pods, terminating, until, rounds, immediate }: Stopping): StopRequest {
+function requestOf(
+  { input, decision, facts, forcing }: In<'stopping'>,
+  { attempt, by, pods, terminating, until, rounds, immediate }: Stopping,
+): StopRequest {
   const { incident, job, limits, askedBy } = input;
   const isForced = decision.plan?.force === true;
   return {

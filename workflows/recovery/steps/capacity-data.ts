@@ -51,7 +51,11 @@ export function nextCapacity(data: CapacityData, change: CapacityChange | Common
     case 'standbyNodesTaken': {
       // Fewer taken than wanted means another try, up to a bound.
       const standbyTries = data.standbyTries + 1;
-      return { ...data, standbyTries, standbyTaken: change.taken >= change.wanted || standbyTries >= most.standbyTries };
+      return {
+        ...data,
+        standbyTries,
+        standbyTaken: change.taken >= change.wanted || standbyTries >= most.standbyTries,
+      };
     }
     case 'waiting':
       return { ...data, wait: { until: data.wait?.until ?? change.until, times: (data.wait?.times ?? 0) + 1 } };
@@ -74,13 +78,19 @@ export const isKnown = ({ found }: CapacityData, revision: number, now: number):
 export const isShort = ({ shortSince }: CapacityData): boolean => shortSince !== undefined;
 
 /** Whether there was none for long. */
-export const waitedLong = ({ shortSince }: CapacityData, now: number): boolean => shortSince !== undefined && now - shortSince > longMs;
+export const waitedLong = ({ shortSince }: CapacityData, now: number): boolean =>
+  shortSince !== undefined && now - shortSince > longMs;
 
 function decided(data: CapacityData, decision: CapacityDecision, at: number): CapacityData {
   const before = data.decisions.at(-1)?.because === decision.because ? data.decisions.slice(0, -1) : data.decisions;
   const isFound = decision.kind === 'go' || decision.kind === 'shrink';
-  return { ...data, decisions: [...before, decision].slice(-most.decisions), ...(isFound ? {} : { shortSince: data.shortSince ?? at }) };
+  return {
+    ...data,
+    decisions: [...before, decision].slice(-most.decisions),
+    ...(isFound ? {} : { shortSince: data.shortSince ?? at }),
+  };
 }
 
 /** Capacity was not looked up for this long, ms: the deadline of a wait moves by as much. */
-const putOff = (data: CapacityData, ms: number): CapacityData => (data.wait ? { ...data, wait: { ...data.wait, until: data.wait.until + ms } } : data);
+const putOff = (data: CapacityData, ms: number): CapacityData =>
+  data.wait ? { ...data, wait: { ...data.wait, until: data.wait.until + ms } } : data;

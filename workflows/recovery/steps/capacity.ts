@@ -4,7 +4,15 @@ import type { CapacityDecision, RecoveryPlan } from '../../../contract/recovery/
 import { isPassedOver, podsOf } from '../incident.ts';
 import { answerOf, unanswered } from '../questions.ts';
 import { withoutAnswer } from './approve.ts';
-import { type CapacityChange, type CapacityData, isKnown, isShort, nextCapacity, noCapacityYet, waitedLong } from './capacity-data.ts';
+import {
+  type CapacityChange,
+  type CapacityData,
+  isKnown,
+  isShort,
+  nextCapacity,
+  noCapacityYet,
+  waitedLong,
+} from './capacity-data.ts';
 import { type PlannedRow, type PlannedStop, planOf, type Prepared, type Preparing, type Step } from './step.ts';
 
 /** The pause between looks doubles from the decision's value up to this, ms. */
@@ -24,7 +32,10 @@ export const capacity: Step<'capacity', CapacityData, CapacityChange> = {
     if (!plan) return 'ready';
     if (!plan.capacity) preparing.changeIncident({ kind: 'nextSizeChosen' });
     if (!plan.capacity || isKnown(own, incident.revision, Date.now())) return 'ready';
-    preparing.show('checking capacity', { because: 'all pods of an attempt need capacity at once', waitingFor: 'a look at all nodes and pods' });
+    preparing.show('checking capacity', {
+      because: 'all pods of an attempt need capacity at once',
+      waitingFor: 'a look at all nodes and pods',
+    });
     // The look may not cover changes that happen during it, so the revision is taken before.
     const { revision } = incident;
     const decision = await judge(preparing, plan);
@@ -41,19 +52,36 @@ export const capacity: Step<'capacity', CapacityData, CapacityChange> = {
 };
 
 /** Undefined when capacity could not be observed. */
-async function judge({ incident, own, decision, tools, ...preparing }: Look, { capacity: plan, level, severity }: RecoveryPlan) {
+async function judge(
+  { incident, own, decision, tools, ...preparing }: Look,
+  { capacity: plan, level, severity }: RecoveryPlan,
+) {
   if (!plan || decision.kind !== 'stop') return undefined;
   const pods = level.name === 'pod' ? { pods: level.pods } : {};
-  const facts = await tools.tolerate(tools.perform('observeCapacity', 'look for capacity for the next attempt', { job: incident.input.job, ...pods }));
+  const facts = await tools.tolerate(
+    tools.perform('observeCapacity', 'look for capacity for the next attempt', { job: incident.input.job, ...pods }),
+  );
   if (!facts) return undefined;
   const by = level.name === 'pod' ? ('pods' as const) : decision.by;
   const approved = answerOf(incident.questions, 'capacity')?.approved === true && { approved: true as const };
-  const decided = await tools.decideCapacity({ facts, plan, severity, by, ...(own.standbyTaken && { standbyTaken: true }), ...approved });
+  const decided = await tools.decideCapacity({
+    facts,
+    plan,
+    severity,
+    by,
+    ...(own.standbyTaken && { standbyTaken: true }),
+    ...approved,
+  });
   preparing.change({ kind: 'decided', decision: decided, at: Date.now() });
   return decided;
 }
 
-async function follow(preparing: Look, plan: RecoveryPlan, decision: CapacityDecision, revision: number): Promise<Prepared> {
+async function follow(
+  preparing: Look,
+  plan: RecoveryPlan,
+  decision: CapacityDecision,
+  revision: number,
+): Promise<Prepared> {
   const podsFirst = decision.kind !== 'shrink' && plan.level.name === 'job' && isPassedOver(preparing.incident);
   if (podsFirst) preparing.changeIncident({ kind: 'passedOverDropped' });
   switch (decision.kind) {
@@ -74,22 +102,36 @@ async function follow(preparing: Look, plan: RecoveryPlan, decision: CapacityDec
     case 'ask':
       return preparing.ask('capacity', decision);
     case 'hold':
-      return plan.level.name === 'pod' && plan.capacity?.choice === 'shrink' ? wholeJobNext(preparing, plan, decision) : wait(preparing, decision);
+      return plan.level.name === 'pod' && plan.capacity?.choice === 'shrink'
+        ? wholeJobNext(preparing, plan, decision)
+        : wait(preparing, decision);
   }
 }
 
 /** Capacity could not be observed. The recovery goes on, unless the stop could end training that then cannot start again: there was no capacity before, or the job still trains. */
-async function unknown(preparing: Look, { capacity: plan, severity }: RecoveryPlan, revision: number): Promise<Prepared> {
+async function unknown(
+  preparing: Look,
+  { capacity: plan, severity }: RecoveryPlan,
+  revision: number,
+): Promise<Prepared> {
   const { incident, own, decision } = preparing;
   const asked = unanswered(incident.questions, 'capacity');
   if (asked && plan?.choice === 'ask') return preparing.ask('capacity', { ...asked, at: decision.at });
   const mayWait = plan?.choice !== 'restart' && answerOf(incident.questions, 'capacity')?.approved !== true;
-  const waitBecause = (why: string) => wait(preparing, { because: `the nodes cannot be observed now, and ${why}`, remedy: 'kcover doctor', lookAgainMs: 5000 });
+  const waitBecause = (why: string) =>
+    wait(preparing, {
+      because: `the nodes cannot be observed now, and ${why}`,
+      remedy: 'kcover doctor',
+      lookAgainMs: 5000,
+    });
   if (mayWait && (isShort(own) || incident.nextPods !== undefined)) return waitBecause('there was no capacity before');
   if (mayWait && severity !== 'dead') return waitBecause('the job still trains');
   preparing.change({ kind: 'unknown', revision });
   preparing.changeIncident({ kind: 'nextSizeChosen' });
-  preparing.happened('capacity unknown', 'the nodes could not be observed: the recovery goes on without knowing whether the next attempt finds capacity');
+  preparing.happened(
+    'capacity unknown',
+    'the nodes could not be observed: the recovery goes on without knowing whether the next attempt finds capacity',
+  );
   return 'ready';
 }
 
@@ -97,16 +139,24 @@ async function unknown(preparing: Look, { capacity: plan, severity }: RecoveryPl
 async function wholeJobNext(preparing: Look, plan: RecoveryPlan, alone: CapacityHold): Promise<Prepared> {
   const whole = await judge(preparing, { ...plan, level: { name: 'job', because: alone.because } });
   if (whole?.kind !== 'shrink') return wait(preparing, whole?.kind === 'hold' ? whole : alone);
-  preparing.changeIncident({ kind: 'levelTried', tried: { level: 'pod', because: `${alone.because}; ${whole.because}`, noCapacity: true } });
+  preparing.changeIncident({
+    kind: 'levelTried',
+    tried: { level: 'pod', because: `${alone.because}; ${whole.because}`, noCapacity: true },
+  });
   preparing.happened('the whole job next', alone.because);
   return 'look again';
 }
 
 /** Once in an incident, with a few more tries if others took the nodes first; after that the job waits. */
-async function takeStandbyNodes(preparing: Look, { nodes, because }: Extract<CapacityDecision, { kind: 'standby' }>): Promise<Prepared> {
+async function takeStandbyNodes(
+  preparing: Look,
+  { nodes, because }: Extract<CapacityDecision, { kind: 'standby' }>,
+): Promise<Prepared> {
   const { tools, incident } = preparing;
   const request = { incident: incident.input.incident, nodes };
-  const done = await tools.tolerate(tools.perform('takeStandbyNodes', `take ${nodes.join(', ')} from standby`, request));
+  const done = await tools.tolerate(
+    tools.perform('takeStandbyNodes', `take ${nodes.join(', ')} from standby`, request),
+  );
   preparing.change({ kind: 'standbyNodesTaken', taken: done?.taken.length ?? 0, wanted: nodes.length });
   const taken = done?.taken.join(', ') || 'none';
   preparing.happened('standby nodes taken', `${taken}: ${because}`);
@@ -115,7 +165,10 @@ async function takeStandbyNodes(preparing: Look, { nodes, because }: Extract<Cap
 }
 
 /** Looks again by itself, because nothing reports that a pod elsewhere has gone. */
-async function wait(preparing: Look, { because, remedy, lookAgainMs }: Pick<CapacityHold, 'because' | 'remedy' | 'lookAgainMs'>): Promise<Prepared> {
+async function wait(
+  preparing: Look,
+  { because, remedy, lookAgainMs }: Pick<CapacityHold, 'because' | 'remedy' | 'lookAgainMs'>,
+): Promise<Prepared> {
   preparing.change({ kind: 'waiting', until: Date.now() + preparing.incident.input.limits.holdMs });
   const { until, times } = preparing.own.wait ?? { until: Date.now(), times: 1 };
   if (times === 1) {
@@ -130,9 +183,11 @@ async function wait(preparing: Look, { because, remedy, lookAgainMs }: Pick<Capa
 }
 
 function planned({ plan: { capacity: plan }, capacity: decision, passedOver }: PlannedStop): PlannedRow[] {
-  const before = passedOver === undefined ? [] : [{ what: 'none for the broken pods alone: the whole job', because: passedOver }];
+  const before =
+    passedOver === undefined ? [] : [{ what: 'none for the broken pods alone: the whole job', because: passedOver }];
   if (!plan) return before;
-  if (!decision) return [...before, { what: `without capacity: ${plan.choice}`, because: 'capacity was not looked up yet' }];
+  if (!decision)
+    return [...before, { what: `without capacity: ${plan.choice}`, because: 'capacity was not looked up yet' }];
   return [...before, { what: describe(decision), because: decision.because }];
 }
 

@@ -33,7 +33,11 @@ export const checkpoint: Step<'checkpoint', CheckpointData, CheckpointChange> = 
       case 'awaited':
         return { ...data, deadline: change.until };
       case 'seen':
-        return { ...data, seen: [...data.seen, { ...change.result, attempt: change.attempt }], isSaved: !change.isStopped };
+        return {
+          ...data,
+          seen: [...data.seen, { ...change.result, attempt: change.attempt }],
+          isSaved: !change.isStopped,
+        };
       case 'attemptStopped':
         return { ...forgotten(data), isNoted: false };
       case 'trainedOn':
@@ -69,13 +73,19 @@ export const checkpoint: Step<'checkpoint', CheckpointData, CheckpointChange> = 
 const forgotten = (data: CheckpointData): CheckpointData => ({ ...data, isSaved: false, deadline: undefined });
 
 /** The deadline of the wait, ms: it may move earlier, never later. `over`: one was seen or missed before, or the stop waits for something else. */
-export const checkpointUntil = ({ isSaved, deadline }: CheckpointData, until: number, isWaiting: boolean): number | 'over' =>
-  isSaved || isWaiting ? 'over' : Math.min(until, deadline ?? Infinity);
+export const checkpointUntil = (
+  { isSaved, deadline }: CheckpointData,
+  until: number,
+  isWaiting: boolean,
+): number | 'over' => (isSaved || isWaiting ? 'over' : Math.min(until, deadline ?? Infinity));
 
 type Wait = Preparing<CheckpointData, CheckpointChange>;
 
 /** The job trains on until its next checkpoint where that is expected to cost less; a new fault leads to a new decision. */
-async function awaitNext(preparing: Wait, { because, beyond, withinMs, stallMs }: Extract<CheckpointPlan, { strategy: 'fresh' }>): Promise<Prepared> {
+async function awaitNext(
+  preparing: Wait,
+  { because, beyond, withinMs, stallMs }: Extract<CheckpointPlan, { strategy: 'fresh' }>,
+): Promise<Prepared> {
   const { tools, incident, own } = preparing;
   const until = checkpointUntil(own, Date.now() + withinMs, preparing.isWaiting());
   if (until === 'over') return 'ready';
@@ -90,7 +100,9 @@ async function awaitNext(preparing: Wait, { because, beyond, withinMs, stallMs }
   const { incident: id, job } = incident.input;
   const request = { incident: id, job, atLeast: beyond + 1, withinMs: Math.max(1, until - startedAt), stallMs };
   const seen = await tools.unlessChanged(preparing.hasChanged, () =>
-    tools.tolerate(tools.perform('awaitCheckpoint', `wait for a checkpoint beyond step ${beyond}: ${because}`, request)),
+    tools.tolerate(
+      tools.perform('awaitCheckpoint', `wait for a checkpoint beyond step ${beyond}: ${because}`, request),
+    ),
   );
   preparing.changeIncident({ kind: 'waited', ms: Date.now() - startedAt });
   if (seen === 'changed') return 'look again';
@@ -104,12 +116,21 @@ async function awaitFinal(preparing: Wait, { checkpoint: plan }: RecoveryPlan): 
   if (plan.strategy !== 'on-termination') return;
   const { tools, incident } = preparing;
   const { atLeast, withinMs, because } = plan;
-  preparing.show('waiting for a checkpoint', { because, waitingFor: `a checkpoint of step ${atLeast}`, until: Date.now() + withinMs });
+  preparing.show('waiting for a checkpoint', {
+    because,
+    waitingFor: `a checkpoint of step ${atLeast}`,
+    until: Date.now() + withinMs,
+  });
   const { incident: id, job } = incident.input;
   const request = { incident: id, job, atLeast, withinMs };
-  const seen = await tools.tolerate(tools.perform('awaitCheckpoint', `wait for the checkpoint of step ${atLeast}`, request));
+  const seen = await tools.tolerate(
+    tools.perform('awaitCheckpoint', `wait for the checkpoint of step ${atLeast}`, request),
+  );
   preparing.change({ kind: 'seen', attempt: incident.stops.length, result: seen ?? unobserved, isStopped: true });
-  preparing.happened(seen?.kind === 'saved' ? 'checkpoint acknowledged' : 'no checkpoint acknowledged', (seen ?? unobserved).because);
+  preparing.happened(
+    seen?.kind === 'saved' ? 'checkpoint acknowledged' : 'no checkpoint acknowledged',
+    (seen ?? unobserved).because,
+  );
 }
 
 const unobserved: CheckpointResult = { kind: 'missed', waitedMs: 0, because: 'it could not be observed' };
@@ -122,6 +143,10 @@ function planned(plan: CheckpointPlan): PlannedRow {
     case 'fresh':
       return { what: `one beyond step ${plan.beyond}, ${formatDuration(plan.withinMs)} at most`, because };
     case 'on-termination':
-      return { what: `one of step ${plan.atLeast} within ${formatDuration(plan.withinMs)} after the stop`, because, afterStop: true };
+      return {
+        what: `one of step ${plan.atLeast} within ${formatDuration(plan.withinMs)} after the stop`,
+        because,
+        afterStop: true,
+      };
   }
 }

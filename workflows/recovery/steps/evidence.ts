@@ -41,13 +41,27 @@ export const evidence: Step<'evidence', EvidenceData, EvidenceChange> = {
   doneAt: ({ kept }) => kept.at(-1)?.at,
   record: ({ kept }) => (kept.length > 0 ? { evidence: kept } : {}),
   planned: ({ pods, evidenceMs }) =>
-    evidenceMs === 0 ? [] : [{ what: `logs and states of ${podsOf(pods)}, ${formatDuration(evidenceMs)} at most`, because: 'a stop deletes them' }],
+    evidenceMs === 0
+      ? []
+      : [
+          {
+            what: `logs and states of ${podsOf(pods)}, ${formatDuration(evidenceMs)} at most`,
+            because: 'a stop deletes them',
+          },
+        ],
 };
 
-async function capture({ incident, facts, tools, ...preparing }: Preparing<EvidenceData, EvidenceChange>, deadlineMs: number): Promise<void> {
+async function capture(
+  { incident, facts, tools, ...preparing }: Preparing<EvidenceData, EvidenceChange>,
+  deadlineMs: number,
+): Promise<void> {
   const attempt = attemptOf(incident);
   preparing.change({ kind: 'started' });
-  preparing.show('capturing evidence', { because: `${counted(facts)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
+  preparing.show('capturing evidence', {
+    because: `${counted(facts)} are about to be stopped`,
+    waitingFor: 'their logs',
+    until: Date.now() + deadlineMs,
+  });
   const kernel = kernelLines(incident);
   const request = {
     incident: incident.input.incident,
@@ -59,10 +73,14 @@ async function capture({ incident, facts, tools, ...preparing }: Preparing<Evide
     ...(kernel.length > 0 && { kernel }),
     deadlineMs,
   };
-  const kept = await tools.tolerate(tools.perform('captureEvidence', `keep the evidence of attempt ${attempt}`, request));
+  const kept = await tools.tolerate(
+    tools.perform('captureEvidence', `keep the evidence of attempt ${attempt}`, request),
+  );
   if (kept) preparing.change({ kind: 'kept', evidence: kept });
   preparing.happened(
     'evidence kept',
-    kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: it could not be kept',
+    kept
+      ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}`
+      : 'none: it could not be kept',
   );
 }

@@ -23,7 +23,15 @@ export const inProcess: Step<'in-process', null, never> = {
     preparing.changeIncident({ kind: 'processesAsked' });
     const asked = { incident: id, job, attempt: attemptOf(incident) };
     await tools.tolerate(tools.perform('askProcesses', 'ask the processes to go on by themselves', asked));
-    const request = { incident: id, job, since: iso(at), beyond, firstMs: withinMs, stallMs: withinMs, mostMs: withinMs };
+    const request = {
+      incident: id,
+      job,
+      since: iso(at),
+      beyond,
+      firstMs: withinMs,
+      stallMs: withinMs,
+      mostMs: withinMs,
+    };
     const proof = await tools.unlessChanged(preparing.hasNewFaults, () =>
       tools.tolerate(tools.perform('verifyProgress', `wait until training passes step ${beyond} by itself`, request)),
     );
@@ -31,10 +39,16 @@ export const inProcess: Step<'in-process', null, never> = {
       if (proof.progress) preparing.changeIncident({ kind: 'progressSeen', progress: proof.progress });
       return proof.kind === 'verified'
         ? { outcome: 'recovered', because: `its processes went on by themselves: ${proof.because}` }
-        : { outcome: 'restarted', because: `its processes went on by themselves, but have not caught up yet: ${proof.because}` };
+        : {
+            outcome: 'restarted',
+            because: `its processes went on by themselves, but have not caught up yet: ${proof.because}`,
+          };
     }
     const why = proof === 'changed' ? 'a new fault came' : (proof?.because ?? 'progress could not be observed');
-    preparing.changeIncident({ kind: 'levelTried', tried: { level: 'process', because: `its processes did not go on by themselves: ${why}` } });
+    preparing.changeIncident({
+      kind: 'levelTried',
+      tried: { level: 'process', because: `its processes did not go on by themselves: ${why}` },
+    });
     preparing.happened('the next level', why);
     return 'look again';
   },

@@ -37,11 +37,15 @@ export const changedStep = (data: StepsData, name: StepName, change: { readonly 
 });
 
 /** After something that every step may have to follow. */
-export const changedSteps = (data: StepsData, change: CommonChange): StepsData => steps.reduce((after, { name }) => changedStep(after, name, change), data);
+export const changedSteps = (data: StepsData, change: CommonChange): StepsData =>
+  steps.reduce((after, { name }) => changedStep(after, name, change), data);
 
 /** When the last answer was given, ms; zero without any. */
-export const stepsDoneAt = (data: StepsData): number => Math.max(0, ...steps.map(({ name, doneAt }) => doneAt?.(data[name]) ?? 0));
+export const stepsDoneAt = (data: StepsData): number =>
+  Math.max(0, ...steps.map(({ name, doneAt }) => doneAt?.(data[name]) ?? 0));
 
-export const isAnyWaiting = (data: StepsData): boolean => steps.some(({ name, isWaiting }) => isWaiting?.(data[name]) === true);
+export const isAnyWaiting = (data: StepsData): boolean =>
+  steps.some(({ name, isWaiting }) => isWaiting?.(data[name]) === true);
 
-export const recordOfSteps = (data: StepsData): Partial<StepRecord> => Object.assign({}, ...steps.map(({ name, record }) => record?.(data[name]) ?? {}));
+export const recordOfSteps = (data: StepsData): Partial<StepRecord> =>
+  Object.assign({}, ...steps.map(({ name, record }) => record?.(data[name]) ?? {}));

@@ -7,7 +7,12 @@ import type { Announcement } from '../../../contract/wire/activities.ts';
 import type { eventReasons } from '../../../contract/ids.ts';
 import type { JobProgress } from '../../../contract/progress/progress.ts';
 import type { CapacityDecision, RecoveryPlan } from '../../../contract/recovery/plan.ts';
-import type { AttemptFacts, IncidentRecord, RecoveryDecision, RecoveryStatus } from '../../../contract/recovery/recovery.ts';
+import type {
+  AttemptFacts,
+  IncidentRecord,
+  RecoveryDecision,
+  RecoveryStatus,
+} from '../../../contract/recovery/recovery.ts';
 import type { decideCapacity, perform, tolerate } from '../../proxies.ts';
 import type { End } from '../end.ts';
 import type { IncidentData, Showing, TriedLevel } from '../incident.ts';
@@ -56,7 +61,8 @@ export type CommonChange =
 /** What has steps before it: a stop, or the request to the processes to restart training by themselves. */
 export type Preparable = Extract<RecoveryDecision, { kind: 'stop' | 'hold' }>;
 
-export const planOf = (decision: Preparable): RecoveryPlan | undefined => (decision.kind === 'stop' ? decision.plan : undefined);
+export const planOf = (decision: Preparable): RecoveryPlan | undefined =>
+  decision.kind === 'stop' ? decision.plan : undefined;
 
 /** `look again`: something that the next step depends on has changed, or may have. */
 export type Prepared = 'ready' | 'look again' | End;

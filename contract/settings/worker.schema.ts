@@ -1,0 +1,120 @@
+/** Settings of the worker, with all defaults. */
+
+import { z } from 'zod';
+import { actions } from '../faults/faults.ts';
+import { sourcesOf, traitsOf } from '../faults/sources.ts';
+import { preflightRules } from '../preflight/preflight.ts';
+import { recoverySettings } from '../recovery/settings.schema.ts';
+import { duration, health, log, taint, temporal } from './values.schema.ts';
+
+/** Response to a fault code. `restart`, for a node that is not ready, recovers its jobs and leaves the node itself to Kubernetes. */
+export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
+const response = z.enum(['record', 'warn', 'quarantine']);
+export type Response = (typeof responses)[number];
+
+/** A code that an agent may report. */
+const code = z.string().regex(
+  new RegExp(
+    sourcesOf('agent')
+      .map((source) => traitsOf(source).codes.source)
+      .join('|'),
+  ),
+  { error: 'must be a code such as xid/79 or sxid/20034' },
+);
+
+const faults = z
+  .strictObject({
+    responses: z
+      .strictObject({
+        ...(Object.fromEntries(
+          actions.map((action) => [
+            action,
+            response.default(action === 'ignore' || action === 'restart-app' ? 'record' : 'quarantine'),
+          ]),
+        ) as Record<(typeof actions)[number], z.ZodDefault<typeof response>>),
+        retired: response.default('warn').describe('Codes that current hardware no longer emits'),
+        unknown: response.default('warn').describe('Codes that the catalogue does not know'),
+        notReady: z
+          .enum(responses)
+          .default('restart')
+          .describe(
+            'node/not-ready: the kubelet no longer answers; Kubernetes keeps new pods off the node until it is ready again',
+          ),
+      })
+      .prefault({})
+      .describe('Response of the node to each action of the catalogue'),
+    codes: z
+      .record(code, response)
+      .default({})
+      .describe('The same for single codes; takes precedence over `responses`'),
+  })
+  .prefault({});
+
+/** `kcover worker --config FILE`. */
+export const workerSettings = z.strictObject({
+  mode: z
+    .enum(['observe', 'act'])
+    .default('observe')
+    .describe("observe: decide and report, change nothing; only an operator's command acts"),
+  temporal,
+  quarantine: z
+    .strictObject({
+      taint,
+      cordon: z.boolean().default(false).describe('Also set spec.unschedulable'),
+      limit: z
+        .strictObject({ atLeast: z.int().min(0).default(2), percent: z.number().min(0).max(100).default(10) })
+        .prefault({})
+        .describe('Most nodes quarantined at once: the larger of a number and a share of the nodes with accelerators'),
+      quiet: duration('1h').describe(
+        'How long the workflow of a node keeps running after faults that did not quarantine it',
+      ),
+      askAgain: duration('5m').describe('How long a refused quarantine waits before it asks again'),
+    })
+    .prefault({}),
+  faults,
+  recovery: recoverySettings,
+  preflight: z
+    .strictObject({
+      rule: z
+        .enum(preflightRules)
+        .default('statistical')
+        .describe(
+          'statistical: each node is slow, healthy or undetermined, from all bandwidths of the run; strict: a node is slow only if its pair failed in every round',
+        ),
+      threshold: z
+        .number()
+        .min(0)
+        .default(5)
+        .describe('GiB/s below which a pair counts as failed, for reports that set no threshold; 0: none'),
+      collection: duration('30m').describe(
+        'How long a run waits for the next report; also --preflight-report-collection-timeout',
+      ),
+      deadline: duration('2h').describe('How long it waits in total'),
+      slow: response.default('quarantine').describe('Response to a slow node'),
+      failed: response.default('quarantine').describe('Response to a failed GPU check'),
+      storage: response
+        .default('warn')
+        .describe(
+          'Response to a failed storage check: storage is shared, so an outage would quarantine one node after the other',
+        ),
+      limit: z
+        .strictObject({ percent: z.number().min(0).max(100).default(50), perNamespace: z.int().min(0).default(4) })
+        .prefault({})
+        .describe(
+          'Most nodes quarantined for a preflight alone: a share of `quarantine.limit`, rounded down, and a number for each namespace',
+        ),
+    })
+    .prefault({}),
+  waits: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(2000)
+    .describe(
+      'How many stops, restarts, checkpoints and verifications one worker waits for at once; each takes about 0.3 MiB and up to two connections to the Kubernetes API; further ones are queued',
+    ),
+  records: z.strictObject({ directory: z.string().min(1).default('/var/lib/kcover/records') }).prefault({}),
+  health,
+  log,
+});
+export type WorkerSettings = z.infer<typeof workerSettings>;
