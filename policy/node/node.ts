@@ -69,7 +69,7 @@ function preflightAlone(convicting: readonly Fault[]): PreflightScope | undefine
 
 /** The configured response to one fault: by its code, else by its standing, else by its action. */
 export function responseTo(
-  fault: Fault,
+  fault: Pick<Fault, 'code' | 'action' | 'standing'>,
   { faults, preflight }: Pick<WorkerSettings, 'faults' | 'preflight'>,
 ): Response {
   const own = faults.codes[fault.code];

@@ -1,0 +1,5 @@
+/** Readers by the name of their option. */
+
+import type { Reader } from './reader.ts';
+
+export const readers: Readonly<Record<string, Reader>> = {};
