@@ -31,7 +31,7 @@ beforeAll(async () => {
     workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
     logger: new DefaultLogger('ERROR'),
   });
-  const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted@'));
+  const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted-after-two-stops@'));
   await replayAll([
     ...recordedHistories,
     { name: changedName, json: withOtherActivity(recorded?.json.events ?? [], 'stopAttempt') },
