@@ -52,6 +52,23 @@ describe('recorded histories', () => {
     expect(recordedHistories.filter(({ json }) => /"\d+@/.test(JSON.stringify(json)))).toEqual([]);
   });
 
+  it('have stops of jobs that come before records and Events when activities must wait', () => {
+    const priorities = recordedHistories
+      .flatMap(({ json }) => json.events)
+      .flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+        scheduled ? [`${scheduled.activityType.name} ${scheduled.priority?.priorityKey ?? 3}`] : [],
+      );
+    expect([...new Set(priorities)]).toEqual(
+      expect.arrayContaining([
+        'quarantineNode 1',
+        'stopAttempt 1',
+        'observeAttempt 3',
+        'recordIncident 5',
+        'announce 5',
+      ]),
+    );
+  });
+
   it('is refused when a workflow asks for another activity than it did then', () => {
     expect(failures.get(changedName)).toMatchObject({ name: 'DeterminismViolationError' });
   });
