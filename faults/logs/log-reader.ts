@@ -16,7 +16,8 @@ const longest = 256 * 1024;
 /** Of each part of it between carriage returns the begin is read. */
 const partLength = 4096;
 
-const hasEscape = /[\u001B\u009B]/;
+/** Most lines have none, and looking for one is cheap. */
+const hasEscape = (text: string): boolean => text.includes('\u001B') || text.includes('\u009B');
 
 export const createLogReader: CreateLogReader = ({ preset, patterns }) => {
   const choice = chooser(preset);
@@ -43,7 +44,7 @@ function partsOf(line: string): readonly string[] {
   const parts = line.includes('\r') ? line.slice(-longest).split('\r') : [line];
   return parts.flatMap((part) => {
     const text = part.slice(0, partLength);
-    const plain = hasEscape.test(text) ? withoutEscapes(text) : text;
+    const plain = hasEscape(text) ? withoutEscapes(text) : text;
     return plain === '' ? [] : [plain];
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { createLineJoiner, joinedLength, parseCriLine } from '../../../faults/logs/cri-line.ts';
 
 const at = '2026-11-22T12:00:00.123456789Z';

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { logFindings } from '../../../faults/logs/log-findings.ts';
 import { createLogReader } from '../../../faults/logs/log-reader.ts';
 import { presetNames } from '../../../faults/logs/log-event.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { compile, programLength, run } from '../../../faults/logs/own/machine.ts';
 import { ownLineLength, readOwnPattern } from '../../../faults/logs/own/own-pattern.ts';
 import { parsePattern, patternLength } from '../../../faults/logs/own/syntax.ts';
