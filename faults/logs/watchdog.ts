@@ -13,13 +13,13 @@ const soleRank = /\[(?:Rank |RankMonitorServer:)(\d{1,6})\]/;
 const headLength = 400;
 
 /** Which process writes, and about which group. */
-interface Speaker {
+interface Writer {
   readonly rank?: number;
   readonly group?: string;
 }
 
 /** The group of all ranks counts them as the job does. */
-function speakerOf(head: string): Speaker {
+function writerOf(head: string): Writer {
   const found = groupOf.exec(head);
   const id = found?.[2] ?? found?.[4];
   const name = found?.[3] ?? found?.[5];
@@ -31,7 +31,7 @@ function speakerOf(head: string): Speaker {
 interface Rule {
   readonly from: string;
   readonly pattern: RegExp;
-  read(groups: readonly (string | undefined)[], speaker: Speaker): WatchdogEvent;
+  read(groups: readonly (string | undefined)[], writer: Writer): WatchdogEvent;
 }
 
 const number = (name: 'from' | 'sequence' | 'lastEnqueued' | 'lastCompleted', digits: string | undefined) => {
@@ -44,10 +44,10 @@ const rules: readonly Rule[] = [
   {
     from: 'Watchdog caught collective operation timeout: WorkNCCL(',
     pattern: /^Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d{1,15}), OpType=(\w{1,40})/,
-    read: ([sequence, operation], speaker) => ({
+    read: ([sequence, operation], writer) => ({
       kind: 'watchdog',
       what: 'timeout',
-      ...speaker,
+      ...writer,
       ...number('sequence', sequence),
       ...(operation !== undefined && { operation }),
     }),
@@ -56,26 +56,26 @@ const rules: readonly Rule[] = [
     from: 'failure detected by watchdog at work sequence id: ',
     pattern:
       /^failure detected by watchdog at work sequence id: (\d{1,15}) PG status: last enqueued work: (-?\d{1,15}), last completed work: (-?\d{1,15})/,
-    read: ([sequence, enqueued, completed], speaker) => position(speaker, enqueued, completed, sequence),
+    read: ([sequence, enqueued, completed], writer) => position(writer, enqueued, completed, sequence),
   },
   {
     from: 'Timeout at NCCL work: ',
     pattern:
       /^Timeout at NCCL work: (\d{1,15}), last enqueued NCCL work: (-?\d{1,15}), last completed NCCL work: (-?\d{1,15})/,
-    read: ([sequence, enqueued, completed], speaker) => position(speaker, enqueued, completed, sequence),
+    read: ([sequence, enqueued, completed], writer) => position(writer, enqueued, completed, sequence),
   },
   {
     from: '(either an error or timeout) detected by watchdog at work: ',
     pattern:
       /^\(either an error or timeout\) detected by watchdog at work: (\d{1,15}), last enqueued NCCL work: (-?\d{1,15}), last completed NCCL work: (-?\d{1,15})/,
-    read: ([sequence, enqueued, completed], speaker) => position(speaker, enqueued, completed, sequence),
+    read: ([sequence, enqueued, completed], writer) => position(writer, enqueued, completed, sequence),
   },
   {
     from: 'Received a dump signal due to a collective timeout from ',
     pattern:
       /^Received a dump signal due to a collective timeout from (?: ?rank (\d{1,6})|this local rank) and we will try our best to dump the debug info\. Last enqueued \w{1,16} work: (-?\d{1,15}), last completed \w{1,16} work: (-?\d{1,15})/,
-    read: ([from, enqueued, completed], speaker) => ({
-      ...position(speaker, enqueued, completed, undefined),
+    read: ([from, enqueued, completed], writer) => ({
+      ...position(writer, enqueued, completed, undefined),
       what: 'dump',
       ...number('from', from),
     }),
@@ -83,29 +83,29 @@ const rules: readonly Rule[] = [
   {
     from: "ProcessGroupNCCL's watchdog got stuck for ",
     pattern: /^ProcessGroupNCCL's watchdog got stuck for \d{1,9} ?seconds/,
-    read: (_, speaker) => ({ kind: 'watchdog', what: 'stuck', ...speaker }),
+    read: (_, writer) => ({ kind: 'watchdog', what: 'stuck', ...writer }),
   },
   {
     from: 'Did not get subsequent heartbeat. ',
     pattern: /^Did not get subsequent heartbeat\. Waited \d/,
-    read: (_, speaker) => ({ kind: 'watchdog', what: 'heartbeat', ...speaker }),
+    read: (_, writer) => ({ kind: 'watchdog', what: 'heartbeat', ...writer }),
   },
   {
     from: "Section '",
     pattern: /^Section '[^']{1,80}' has been open for \d{1,9}(?:\.\d{1,4})? seconds/,
-    read: (_, speaker) => ({ kind: 'watchdog', what: 'section', ...speaker }),
+    read: (_, writer) => ({ kind: 'watchdog', what: 'section', ...writer }),
   },
 ];
 
 const position = (
-  speaker: Speaker,
+  writer: Writer,
   enqueued: string | undefined,
   completed: string | undefined,
   sequence: string | undefined,
 ): WatchdogEvent => ({
   kind: 'watchdog',
   what: 'position',
-  ...speaker,
+  ...writer,
   ...number('sequence', sequence),
   ...number('lastEnqueued', enqueued),
   ...number('lastCompleted', completed),
@@ -116,7 +116,7 @@ export function watchdogEvent(line: string): WatchdogEvent | undefined {
   for (const { from, pattern, read } of rules) {
     const at = line.indexOf(from);
     const match = at === -1 ? null : pattern.exec(line.slice(at));
-    if (match) return read(match.slice(1), speakerOf(line.slice(Math.max(0, at - headLength), at)));
+    if (match) return read(match.slice(1), writerOf(line.slice(Math.max(0, at - headLength), at)));
   }
   return undefined;
 }

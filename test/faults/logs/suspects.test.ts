@@ -9,8 +9,8 @@ const waited = (rank: number, sequence = 500, enqueued = sequence): string[] => 
   `${time(600)} [rank${rank}]:[E1122 12:10:00.0 ProcessGroupNCCL.cpp:2271] [PG ID 0 PG GUID 0(default_pg) Rank ${rank}]  failure detected by watchdog at work sequence id: ${sequence} PG status: last enqueued work: ${enqueued}, last completed work: ${sequence - 1}`,
 ];
 
-/** What a rank prints that hears of the timeout from another one. */
-const heard = (rank: number, enqueued: number): string[] => [
+/** What a rank prints that is notified of the timeout from another one. */
+const notified = (rank: number, enqueued: number): string[] => [
   `${time(601)} [rank${rank}]:[E1122 12:10:01.0 ProcessGroupNCCL.cpp:1987] [PG ID 0 PG GUID 0(default_pg) Rank ${rank}] Received a dump signal due to a collective timeout from  rank 0 and we will try our best to dump the debug info. Last enqueued NCCL work: ${enqueued}, last completed NCCL work: ${enqueued}.This is most likely`,
 ];
 
@@ -29,7 +29,7 @@ describe('who broke a collective', () => {
   });
 
   it('is suspected to be the rank that began fewer collectives than the others', () => {
-    expect(suspectsOf([log(0, waited(0)), log(1, waited(1)), log(2, heard(2, 499)), log(3, waited(3))])).toEqual([
+    expect(suspectsOf([log(0, waited(0)), log(1, waited(1)), log(2, notified(2, 499)), log(3, waited(3))])).toEqual([
       {
         pod: 'llm-2',
         node: 'gpu-2',
@@ -44,7 +44,7 @@ describe('who broke a collective', () => {
   });
 
   it('is nobody where more than half are behind or silent, because then the few are not those who are missing', () => {
-    expect(suspectsOf([log(0, waited(0)), log(1, heard(1, 499)), log(2, heard(2, 499))])).toEqual([]);
+    expect(suspectsOf([log(0, waited(0)), log(1, notified(1, 499)), log(2, notified(2, 499))])).toEqual([]);
     expect(suspectsOf([log(0, waited(0)), log(1, []), log(2, [])])).toEqual([]);
     expect(suspectsOf([log(0, []), log(1, [])])).toEqual([]);
     expect(suspectsOf([])).toEqual([]);
@@ -95,7 +95,7 @@ describe('who broke a collective', () => {
   });
 
   it('names each rank once', () => {
-    const twice = [...heard(2, 499), ...heard(2, 499)];
+    const twice = [...notified(2, 499), ...notified(2, 499)];
     expect(suspectsOf([log(0, waited(0)), log(1, waited(1)), log(2, twice)])).toHaveLength(1);
   });
 });
