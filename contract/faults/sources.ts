@@ -60,6 +60,23 @@ export const faultSources = {
     about: 'node',
     blame: 'platform',
   },
+  condition: {
+    observes: 'conditions and labels that others write on the Node object',
+    reporter: 'controller',
+    // A condition that names an Xid or SXid gives the fault the code of that number instead.
+    codes: /^condition\/[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/,
+    about: 'node',
+    blame: 'unknown',
+  },
+  allocatable: {
+    observes: 'accelerators that a device plugin no longer offers on a node, or reports unhealthy in a pod',
+    reporter: 'controller',
+    codes: /^allocatable\/[\w-]{1,40}$/,
+    about: 'node',
+    // The device plugin of NVIDIA withdraws a GPU after a critical Xid only; a reset of it is the least that follows.
+    actions: { 'allocatable/missing-devices': 'reset-gpu', 'allocatable/unhealthy-device': 'reset-gpu' },
+    blame: 'hardware',
+  },
   preflight: {
     observes: 'the verdict of a preflight',
     reporter: 'worker',
@@ -96,3 +113,7 @@ export const isFaultSource = (value: unknown): value is FaultSource =>
 /** Names of the sources that a role may report. */
 export const sourcesOf = (reporter: SourceTraits['reporter']): readonly FaultSource[] =>
   (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].reporter === reporter);
+
+/** Names of the sources whose faults are about it. */
+export const sourcesAbout = (about: SourceTraits['about']): readonly FaultSource[] =>
+  (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].about === about);
