@@ -41,7 +41,7 @@ const nothing: Reading = { faults: [], unobservable: [] };
 const usableType = /^[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/;
 
 export function readCondition(seen: SeenCondition, { name }: Pick<SeenNode, 'name'>, rules: ConditionRules): Reading {
-  const { type, status, reason, message } = seen;
+  const { type, status, reason, message, transition } = seen;
   const row = rowFor(type, rules.rows) ?? (isCheck(type, reason) ? nvsentinelCheck : undefined);
   if (!row) return nothing;
   const cannot = (because: string): Reading => ({
@@ -56,8 +56,13 @@ export function readCondition(seen: SeenCondition, { name }: Pick<SeenNode, 'nam
   const isBlind = row.blind === true || (row.replacedAfterMs !== undefined && isBlindReason(reason));
   if (isBlind && !leaves)
     return cannot(`${row.owner} reports that ${row.blind ? row.meaning : 'DCGM cannot be reached'}`);
-  const verdicts = verdictsOf(seen, row).map((verdict) => (leaves ? leaving(verdict, type) : verdict));
-  return { faults: verdicts.map((verdict) => faultOf(seen, row, name, verdict)), unobservable: [] };
+  const faults = verdictsOf(seen, row).map((verdict) => ({
+    finding: findingOf(seen, row, name, leaves ? leaving(verdict, type) : verdict),
+    key: keyOf(seen, verdict),
+    ...(isTime(transition) && { since: transition }),
+    ...(row.debounceMs !== undefined && { debounceMs: row.debounceMs }),
+  }));
+  return { faults, unobservable: [] };
 }
 
 function verdictsOf({ type, reason, message }: SeenCondition, row: ConditionRow): readonly Verdict[] {
@@ -86,26 +91,34 @@ function leaving(verdict: Verdict, type: string): Verdict {
   };
 }
 
-function faultOf(seen: SeenCondition, row: ConditionRow, node: string, verdict: Verdict): StandingFault {
+/** `verdict`: where a condition may give several, or another one before its next transition. */
+export const keyOf = (
+  { type, transition }: SeenCondition,
+  verdict?: Pick<Verdict, 'code' | 'device' | 'cause'>,
+): string =>
+  [
+    type.slice(0, 60),
+    transition,
+    ...(verdict === undefined || verdict.code === `condition/${type}` ? [] : [verdict.code]),
+    ...(verdict?.cause === undefined ? [] : [verdict.cause]),
+    ...(verdict?.device === undefined ? [] : [verdict.device]),
+  ].join('/');
+
+function findingOf(seen: SeenCondition, row: ConditionRow, node: string, verdict: Verdict): Finding {
   const { type, status, reason, transition } = seen;
   const { code, action, standing, device, because } = verdict;
   const since = transition === '' ? '' : ` since ${transition}`;
   const why = reason === '' ? '' : ` (${reason})`;
   const text = `${type} is ${status}${since}${why}${replacement(row, transition)}: ${verdict.message}`;
   return {
-    finding: {
-      source: 'condition',
-      code,
-      node,
-      ...(device !== undefined && { device }),
-      ...(action !== undefined && { action }),
-      ...(standing !== undefined && { standing }),
-      message: foreignText(text, faultLimits.message),
-      because: foreignText(because, faultLimits.message),
-    },
-    key: [type, transition, ...(code === `condition/${type}` ? [] : [code]), ...(device ? [device] : [])].join('/'),
-    ...(isTime(transition) && { since: transition }),
-    ...(row.debounceMs !== undefined && { debounceMs: row.debounceMs }),
+    source: 'condition',
+    code,
+    node,
+    ...(device !== undefined && { device }),
+    ...(action !== undefined && { action }),
+    ...(standing !== undefined && { standing }),
+    message: foreignText(text, faultLimits.message),
+    because: foreignText(because, faultLimits.message),
   };
 }
 

@@ -27,17 +27,13 @@ export function eksVerdict(type: string, reason: string, message: string): Verdi
     const { action, standing, because } = decideXid(line);
     return { code: `xid/${line.code}`, action, standing, message, because };
   }
-  const code = `condition/${type}`;
-  if (/^DCGMHealthCode\d{1,6}$/.test(reason))
-    return {
-      code,
-      action: 'contact-support',
-      message,
-      because: 'a health check of DCGM failed; kcover says contact-support',
-    };
-  const [action, meaning] = (Object.hasOwn(byReason, reason) ? byReason[reason] : undefined) ?? [
-    'reboot' as const,
-    'the agent sets it only for what it takes for fatal',
-  ];
-  return { code, action, message, because: `${meaning}; kcover says ${action}` };
+  const [action, meaning] = judgedBy(reason);
+  const because = `${meaning}; kcover says ${action}`;
+  return { code: `condition/${type}`, action, cause: reason.slice(0, 60), message, because };
+}
+
+function judgedBy(reason: string): readonly [Action, string] {
+  if (/^DCGMHealthCode\d{1,6}$/.test(reason)) return ['contact-support', 'a health check of DCGM failed'];
+  const known = Object.hasOwn(byReason, reason) ? byReason[reason] : undefined;
+  return known ?? ['reboot', 'the agent sets it only for what it takes for fatal'];
 }

@@ -33,9 +33,6 @@ const rows: readonly LabelRow[] = [
   },
 ];
 
-/** Names of the labels that are read. */
-export const readLabels: readonly string[] = rows.map(({ label }) => label);
-
 export const labelFaults = ({ name, bootId, labels }: SeenNode): readonly StandingFault[] =>
   rows.flatMap(({ label, code, actions, fine, because }): StandingFault[] => {
     const value = Object.hasOwn(labels, label) ? oneLine(labels[label] ?? '', 63) : '';

@@ -7,6 +7,7 @@ import { readDevices } from '../devices/allocatable.ts';
 import { type ConditionRules, defaultRules, type Reading, readCondition } from './condition.ts';
 import { labelFaults } from './labels.ts';
 import { nodeIn, type SeenNode } from './node-object.ts';
+import { rowFor } from './row.ts';
 
 /** Conditions and labels that somebody else writes on the node. */
 export function readStanding(node: SeenNode, rules: ConditionRules): Reading {
@@ -16,6 +17,25 @@ export function readStanding(node: SeenNode, rules: ConditionRules): Reading {
     unobservable: read.flatMap(({ unobservable }) => unobservable),
   };
 }
+
+/** Types with a row that the node has, or has had. */
+export const typesRead = (
+  before: ReadonlySet<string>,
+  { conditions }: SeenNode,
+  { rows }: ConditionRules,
+): ReadonlySet<string> =>
+  new Set([...before, ...conditions.flatMap(({ type }) => (rowFor(type, rows) === undefined ? [] : [type]))]);
+
+/** Conditions that were there and are gone: whoever wrote them no longer does. */
+export const goneConditions = (types: ReadonlySet<string>, { name, conditions }: SeenNode): readonly Unobserved[] =>
+  [...types]
+    .filter((type) => !conditions.some((condition) => condition.type === type))
+    .map((type) => ({
+      source: 'condition',
+      what: foreignText(type, 60),
+      node: name,
+      because: 'the condition is gone',
+    }));
 
 /** A Node, or a list as `kubectl get nodes -o json` prints it; undefined when the value is neither. */
 export function readNodes(value: unknown, rules: ConditionRules = defaultRules): Findings | undefined {

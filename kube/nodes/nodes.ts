@@ -90,6 +90,7 @@ export const annotationsOfNodes = [
   annotations.quarantineCordoned,
   annotations.quarantinePreflight,
   annotations.judged,
+  annotations.judgedState,
   annotations.standbyNodeTaken,
 ] as const;
 
