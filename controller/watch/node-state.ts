@@ -118,10 +118,16 @@ const rulesOf = ({ own, off, nodesAreReplaced }: Settings['conditions']): Condit
 });
 
 /** The same id for the same state, also from the next leader. */
-const shownOf = ({ finding, key, since, debounceMs }: StandingFault, node: SeenNode, usualMs: number): ShownFault => {
+const shownOf = (standing: StandingFault, node: SeenNode, usualMs: number): ShownFault => {
+  const { finding, key, since, deadline, debounceMs } = standing;
   const { because: _, ...found } = finding;
   return {
-    fault: { ...found, id: `${finding.source}/${node.uid}/${key}`, seenAt: since ?? new Date().toISOString() },
+    fault: {
+      ...found,
+      id: `${finding.source}/${node.uid}/${key}`,
+      seenAt: since ?? new Date().toISOString(),
+      ...(deadline !== undefined && { deadline }),
+    },
     debounceMs: Math.max(usualMs, debounceMs ?? 0),
   };
 };

@@ -26,6 +26,8 @@ export interface StandingFault {
   readonly key: string;
   /** When it began, RFC 3339; absent where the object does not say it. */
   readonly since?: string;
+  /** RFC 3339: from then on its node may be replaced. */
+  readonly deadline?: string;
   /** How long it must stand before it counts, ms; absent: as the settings say. */
   readonly debounceMs?: number;
 }
@@ -56,9 +58,11 @@ export function readCondition(seen: SeenCondition, { name }: Pick<SeenNode, 'nam
   const isBlind = row.blind === true || (row.replacedAfterMs !== undefined && isBlindReason(reason));
   if (isBlind && !leaves)
     return cannot(`${row.owner} reports that ${row.blind ? row.meaning : 'DCGM cannot be reached'}`);
+  const deadline = deadlineOf(row, transition);
   const faults = verdictsOf(seen, row).map((verdict) => ({
-    finding: findingOf(seen, row, name, leaves ? leaving(verdict, type) : verdict),
+    finding: findingOf(seen, deadline, name, leaves ? leaving(verdict, type) : verdict),
     key: keyOf(seen, verdict),
+    ...(deadline !== undefined && { deadline }),
     ...(isTime(transition) && { since: transition }),
     ...(row.debounceMs !== undefined && { debounceMs: row.debounceMs }),
   }));
@@ -104,12 +108,16 @@ export const keyOf = (
     ...(verdict?.device === undefined ? [] : [verdict.device]),
   ].join('/');
 
-function findingOf(seen: SeenCondition, row: ConditionRow, node: string, verdict: Verdict): Finding {
+function findingOf(seen: SeenCondition, deadline: string | undefined, node: string, verdict: Verdict): Finding {
   const { type, status, reason, transition } = seen;
   const { code, action, standing, device, because } = verdict;
   const since = transition === '' ? '' : ` since ${transition}`;
   const why = reason === '' ? '' : ` (${reason})`;
-  const text = `${type} is ${status}${since}${why}${replacement(row, transition)}: ${verdict.message}`;
+  const replaced =
+    deadline === undefined
+      ? ''
+      : `; EKS node repair and Karpenter, where they are on, replace the node from ${deadline} on`;
+  const text = `${type} is ${status}${since}${why}${replaced}: ${verdict.message}`;
   return {
     source: 'condition',
     code,
@@ -122,11 +130,9 @@ function findingOf(seen: SeenCondition, row: ConditionRow, node: string, verdict
   };
 }
 
-/** Until when a job must have left the node. */
-function replacement({ replacedAfterMs }: ConditionRow, transition: string): string {
-  if (replacedAfterMs === undefined || !isTime(transition)) return '';
-  const at = new Date(Date.parse(transition) + replacedAfterMs).toISOString().replace('.000Z', 'Z');
-  return `; EKS node repair and Karpenter, where they are on, replace the node from ${at} on`;
+function deadlineOf({ replacedAfterMs }: ConditionRow, transition: string): string | undefined {
+  if (replacedAfterMs === undefined || !isTime(transition)) return undefined;
+  return new Date(Date.parse(transition) + replacedAfterMs).toISOString().replace('.000Z', 'Z');
 }
 
 const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT[\d:.]{8,16}Z$/.test(text);
