@@ -51,7 +51,7 @@ afterAll(async () => {
 describe('what others write on a node', () => {
   it('is sent to the workflow of the node once it has stood for a while, each transition once', async () => {
     await conditions(condition('AcceleratedHardwareReady', 'False', 'NvidiaXID79Error'));
-    const id = `${idOf('AcceleratedHardwareReady')}/xid/79/NvidiaXID79Error`;
+    const id = `${idOf('AcceleratedHardwareReady')}/xid/79`;
     await rig.awaitSignal(nodeWorkflowId(name), id);
     // Heartbeats and messages that grow are not another fault.
     await conditions({ ...condition('AcceleratedHardwareReady', 'False', 'NvidiaXID79Error'), message: 'longer' });
