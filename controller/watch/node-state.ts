@@ -8,6 +8,7 @@ import { goneConditions, readStanding, typesRead } from '../../faults/conditions
 import { conditionTable } from '../../faults/conditions/table.ts';
 import { deviceCounts } from '../../faults/devices/allocatable.ts';
 import { type CountHistory, foldCounts, missingDevices } from '../../faults/devices/count-history.ts';
+import { foundFault } from '../../faults/found-fault.ts';
 import type { Unobserved } from '../../faults/finding.ts';
 import { readJudgedState } from '../../kube/nodes/judged.ts';
 import { readNode } from '../../kube/nodes/nodes.ts';
@@ -118,16 +119,15 @@ const rulesOf = ({ own, off, nodesAreReplaced }: Settings['conditions']): Condit
 });
 
 /** The same id for the same state, also from the next leader. */
-const shownOf = (standing: StandingFault, node: SeenNode, usualMs: number): ShownFault => {
-  const { finding, key, since, deadline, debounceMs } = standing;
-  const { because: _, ...found } = finding;
-  return {
-    fault: {
-      ...found,
-      id: `${finding.source}/${node.uid}/${key}`,
-      seenAt: since ?? new Date().toISOString(),
-      ...(deadline !== undefined && { deadline }),
-    },
-    debounceMs: Math.max(usualMs, debounceMs ?? 0),
-  };
-};
+const shownOf = (
+  { finding, key, since, deadline, debounceMs }: StandingFault,
+  node: SeenNode,
+  usualMs: number,
+): ShownFault => ({
+  fault: foundFault(finding, {
+    id: `${finding.source}/${node.uid}/${key}`,
+    seenAt: since ?? new Date().toISOString(),
+    ...(deadline !== undefined && { deadline }),
+  }),
+  debounceMs: Math.max(usualMs, debounceMs ?? 0),
+});

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Fault } from '../../contract/faults/faults.ts';
 import { type PodWithDevices, readPodDevices } from '../../faults/devices/pod-devices.ts';
+import { foundFault } from '../../faults/found-fault.ts';
 import type { WatchEvent } from '../../kube/client/watch.ts';
 import type { NodesWatch } from './nodes.ts';
 import { watchStanding } from './standing-faults.ts';
@@ -41,9 +42,9 @@ export function watchPodDevices({ offered, report, debounceMs, log, signal }: Po
         resources.delete(uid);
         return standing.forget(uid);
       }
-      const found = unhealthy.map(({ resource, finding: { because: _, ...rest } }) => {
-        const id = `allocatable/pod/${uid}/${rest.device}`;
-        return { resource, fault: { ...rest, id, seenAt: new Date().toISOString() }, debounceMs };
+      const found = unhealthy.map(({ resource, finding }) => {
+        const id = `allocatable/pod/${uid}/${finding.device}`;
+        return { resource, fault: foundFault(finding, { id, seenAt: new Date().toISOString() }), debounceMs };
       });
       resources.set(uid, new Map(found.map(({ resource, fault }) => [fault.id, resource])));
       standing.see(uid, found);

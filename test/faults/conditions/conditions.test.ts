@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { faultLimits } from '../../../contract/faults/faults.ts';
 import { traitsOf } from '../../../contract/faults/sources.ts';
 import { type ConditionRules, defaultRules } from '../../../faults/conditions/condition.ts';
