@@ -64,7 +64,7 @@ export const faultSources = {
     observes: 'conditions and labels that others write on the Node object',
     reporter: 'controller',
     // A condition that names an Xid or SXid gives the fault the code of that number instead.
-    codes: /^condition\/[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/,
+    codes: /^condition\/[A-Za-z][\w./-]{0,49}$/,
     about: 'node',
     blame: 'unknown',
   },

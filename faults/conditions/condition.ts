@@ -3,7 +3,7 @@
 import { faultLimits } from '../../contract/faults/faults.ts';
 import type { Finding, Unobserved } from '../finding.ts';
 import { foreignText } from '../foreign-text.ts';
-import { eksVerdict, isBlindReason } from './eks.ts';
+import { eksVerdict, cannotSee } from './eks.ts';
 import type { SeenCondition, SeenNode } from './node-object.ts';
 import { isCheck, nvsentinelVerdicts } from './nvsentinel.ts';
 import { type ConditionRow, rowFor } from './row.ts';
@@ -54,13 +54,13 @@ export function readCondition(seen: SeenCondition, { name }: Pick<SeenNode, 'nam
   if (status === 'Unknown' || status === 'other')
     return cannot(`${row.owner} reports ${status === 'other' ? 'no usable status' : status}${said(reason, message)}`);
   if (status !== row.bad) return nothing;
-  const leaves = rules.nodesAreReplaced && row.replacedAfterMs !== undefined;
-  const isBlind = row.blind === true || (row.replacedAfterMs !== undefined && isBlindReason(reason));
-  if (isBlind && !leaves)
-    return cannot(`${row.owner} reports that ${row.blind ? row.meaning : 'DCGM cannot be reached'}`);
+  const isReplaced = rules.nodesAreReplaced && row.replacedAfterMs !== undefined;
+  const isObserverLost = row.observerLost === true || (row.replacedAfterMs !== undefined && cannotSee(reason));
+  if (isObserverLost && !isReplaced)
+    return cannot(`${row.owner} reports that ${row.observerLost ? row.meaning : 'DCGM cannot be reached'}`);
   const deadline = deadlineOf(row, transition);
   const faults = verdictsOf(seen, row).map((verdict) => ({
-    finding: findingOf(seen, deadline, name, leaves ? leaving(verdict, type) : verdict),
+    finding: findingOf(seen, deadline, name, isReplaced ? whileReplaced(verdict, type) : verdict),
     key: keyOf(seen, verdict),
     ...(deadline !== undefined && { deadline }),
     ...(isTime(transition) && { since: transition }),
@@ -84,7 +84,7 @@ function verdictsOf({ type, reason, message }: SeenCondition, row: ConditionRow)
 }
 
 /** The node goes within minutes, so what would only be recorded or warned about moves the jobs too. */
-function leaving(verdict: Verdict, type: string): Verdict {
+function whileReplaced(verdict: Verdict, type: string): Verdict {
   const { action, because, message } = verdict;
   if (action !== undefined && action !== 'ignore' && action !== 'restart-app') return verdict;
   return {

@@ -18,7 +18,7 @@ const byReason: Readonly<Record<string, readonly [Action, string]>> = {
 };
 
 /** The agent reports that it cannot reach DCGM, which says nothing about the GPUs. */
-export const isBlindReason = (reason: string): boolean => reason === 'DCGMError';
+export const cannotSee = (reason: string): boolean => reason === 'DCGMError';
 
 export function eksVerdict(type: string, reason: string, message: string): Verdict {
   const xid = /^NvidiaXID(\d{1,4})Error$/.exec(reason)?.[1];

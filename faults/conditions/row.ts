@@ -28,7 +28,7 @@ export interface ConditionRow {
   /** How long it must stay bad where the setting for all is too short for a check that comes and goes, ms. */
   readonly debounceMs?: number;
   /** Bad means that the writer itself cannot see the hardware. */
-  readonly blind?: true;
+  readonly observerLost?: true;
   /** How long after the transition EKS node repair, or Karpenter, replaces the node, ms. */
   readonly replacedAfterMs?: number;
 }

@@ -28,14 +28,14 @@ export const conditionsPage = (): string =>
   ].join('\n\n') + '\n';
 
 /** By its reason or its message, where the writer says more. */
-const isOfMessage = ({ owner, type, blind }: ConditionRow): boolean =>
-  blind !== true && (owner === 'NVSentinel' || type === 'AcceleratedHardwareReady');
+const isOfMessage = ({ owner, type, observerLost }: ConditionRow): boolean =>
+  observerLost !== true && (owner === 'NVSentinel' || type === 'AcceleratedHardwareReady');
 
 const actionOf = (row: ConditionRow): string =>
   isOfMessage(row) ? `as its ${row.owner === 'NVSentinel' ? 'message' : 'reason'} says` : (row.action ?? '');
 
 function responseOf(row: ConditionRow): string {
-  if (row.blind) return 'none: unobservable';
+  if (row.observerLost) return 'none: unobservable';
   return isOfMessage(row) ? 'by action' : responseTo({ code: `condition/${row.type}`, ...actionIn(row) }, settings);
 }
 
