@@ -77,6 +77,13 @@ export const faultSources = {
     actions: { 'allocatable/missing-devices': 'reset-gpu', 'allocatable/unhealthy-device': 'reset-gpu' },
     blame: 'hardware',
   },
+  'device-plugin': {
+    observes: 'ConfigMaps of the device plugin and of NodeD of Ascend; kcover classify reads them, and no watch yet',
+    reporter: 'controller',
+    codes: /^ascend\/[\w-]{1,40}$/,
+    about: 'node',
+    blame: 'hardware',
+  },
   preflight: {
     observes: 'the verdict of a preflight',
     reporter: 'worker',

@@ -7,7 +7,11 @@ import { LiveController, run } from './live-controller.ts';
 const name = `gpu-conditions-${run}`;
 const gpu = 'nvidia.com/gpu';
 const since = '2026-11-22T10:00:00Z';
-const quick = { conditions: { debounce: '200ms', off: ['XfsShutdown'] }, allocatable: { debounce: '200ms' } };
+const own = { type: 'example.com/GPUsHealthy', bad: 'False', action: 'reboot' };
+const quick = {
+  conditions: { debounce: '200ms', off: ['XfsShutdown'], own: [own] },
+  allocatable: { debounce: '200ms' },
+};
 
 let rig: LiveController;
 let uid: string;
@@ -84,12 +88,12 @@ describe('what others write on a node', () => {
     expect(await faults()).toEqual(before);
   });
 
-  it('is not read where its row is switched off', async () => {
+  it('is read by the rows of the site, and not where a row is switched off', async () => {
     const before = await faults();
     await conditions(condition('XfsShutdown', 'True'));
-    await conditions(condition('CorruptDockerOverlay2', 'True'));
-    await rig.awaitSignal(nodeWorkflowId(name), idOf('CorruptDockerOverlay2'));
-    expect(await faults()).toEqual([...before, idOf('CorruptDockerOverlay2')]);
+    await conditions(condition(own.type, 'False'));
+    await rig.awaitSignal(nodeWorkflowId(name), idOf(own.type));
+    expect(await faults()).toEqual([...before, idOf(own.type)]);
   });
 
   it('counts devices: fewer than ever before is a fault, none is unobservable', async () => {

@@ -23,6 +23,7 @@ describe('the sources of faults', () => {
     ['condition/KernelDeadlock', 'condition'],
     ['condition/example.com/GPUsHealthy', 'condition'],
     ['allocatable/missing-devices', 'allocatable'],
+    ['ascend/80E01801', 'device-plugin'],
     [preflightFaults.slow, 'preflight'],
     [trainingHangs, 'progress'],
     [recoveryRequested, 'operator'],
