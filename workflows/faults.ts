@@ -117,6 +117,7 @@ const isFault = (value: unknown): value is Fault =>
   ) &&
   absentOr(value['job'], (job) => isText(job, 64)) &&
   absentOr(value['namespace'], (namespace) => isText(namespace, 63)) &&
+  absentOr(value['deadline'], isTime) &&
   absentOr(value['unobservable'], (why) => typeof why === 'string') &&
   absentOr(
     value['quarantine'],

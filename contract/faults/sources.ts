@@ -68,6 +68,35 @@ export const faultSources = {
     about: 'node',
     blame: 'platform',
   },
+  condition: {
+    observes: 'conditions and labels that others write on the Node object',
+    needs:
+      'whoever writes the condition, such as node-problem-detector, the EKS node monitoring agent or NVSentinel ([table](node-conditions.md))',
+    reporter: 'controller',
+    // A condition that names an Xid or SXid gives the fault the code of that number instead.
+    codes: /^condition\/[A-Za-z][\w./-]{0,49}$/,
+    about: 'node',
+    blame: 'unknown',
+  },
+  allocatable: {
+    observes: 'accelerators that a device plugin no longer offers on a node, or reports unhealthy in a pod',
+    needs:
+      'a device plugin; kubelets report unhealthy devices of pods from Kubernetes 1.36 on, before that by the gate ResourceHealthStatus',
+    reporter: 'controller',
+    codes: /^allocatable\/[\w-]{1,40}$/,
+    about: 'node',
+    // The device plugin of NVIDIA withdraws a GPU after a critical Xid only; a reset of it is the least that follows.
+    actions: { 'allocatable/missing-devices': 'reset-gpu', 'allocatable/unhealthy-device': 'reset-gpu' },
+    blame: 'hardware',
+  },
+  'device-plugin': {
+    observes: 'ConfigMaps of the device plugin and of NodeD of Ascend; kcover classify reads them, and no watch yet',
+    needs: 'a ConfigMap at hand, for `kcover classify --device-plugin`',
+    reporter: 'controller',
+    codes: /^ascend\/[\w-]{1,40}$/,
+    about: 'node',
+    blame: 'hardware',
+  },
   preflight: {
     observes: 'the verdict of a preflight',
     needs:
@@ -119,3 +148,7 @@ export const isFaultSource = (value: unknown): value is FaultSource =>
 /** Names of the sources that a role may report. */
 export const sourcesOf = (reporter: SourceTraits['reporter']): readonly FaultSource[] =>
   (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].reporter === reporter);
+
+/** Names of the sources whose faults are about it. */
+export const sourcesAbout = (about: SourceTraits['about']): readonly FaultSource[] =>
+  (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].about === about);

@@ -7,6 +7,7 @@ import type { KernelPosition } from '../../contract/faults/faults.ts';
 import { annotations } from '../../contract/ids.ts';
 import type { NodeView } from '../../contract/node/nodes.ts';
 import type { Amounts } from '../../contract/recovery/placement.ts';
+import { isAccelerator } from '../../faults/devices/accelerator.ts';
 import type { Kube } from '../client/connection.ts';
 import { isConflict, isNotFound } from '../client/errors.ts';
 import { amountsOf } from '../pods/requests.ts';
@@ -89,6 +90,7 @@ export const annotationsOfNodes = [
   annotations.quarantineCordoned,
   annotations.quarantinePreflight,
   annotations.judged,
+  annotations.judgedState,
   annotations.standbyNodeTaken,
 ] as const;
 
@@ -132,9 +134,6 @@ function patchOf(edit: NodeEdit, uid: string, resourceVersion: string | undefine
   };
   return { metadata: { uid, resourceVersion, ...(edit.annotations && { annotations: edit.annotations }) }, spec };
 }
-
-/** `nvidia.com/gpu`, `metax-tech.com/gpu`, `huawei.com/Ascend910`, ... */
-export const isAccelerator = (resource: string): boolean => /^[^/]+\/(.*(gpu|npu)|ascend.*)$/i.test(resource);
 
 /** The accelerators among resources. */
 export const acceleratorsIn = (amounts: Amounts): Amounts =>
