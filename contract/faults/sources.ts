@@ -45,6 +45,48 @@ export const faultSources = {
     actions: { 'link/down': 'contact-support', 'link/gone': 'contact-support' },
     blame: 'hardware',
   },
+  smi: {
+    observes: 'what nvidia-smi and mx-smi print about the GPUs of a node',
+    reporter: 'agent',
+    codes: /^smi\/[\w-]{1,40}$/,
+    about: 'node',
+    // As for the Xid that says the same. A GPU that is slow, or waits for a reset that may be later, only warns.
+    actions: {
+      'smi/gpu-lost': 'reboot',
+      'smi/gpu-missing': 'reboot',
+      'smi/gpu-unavailable': 'reboot',
+      'smi/reset-required': 'reset-gpu',
+      'smi/reboot-required': 'reboot',
+      'smi/rows-failed': 'contact-support',
+      'smi/sram-threshold': 'contact-support',
+      'smi/too-hot': 'contact-support',
+      'smi/ecc-limit': 'contact-support',
+    },
+    blame: 'hardware',
+  },
+  disk: {
+    observes: 'disks of a node, and file systems that became read-only',
+    reporter: 'agent',
+    codes: /^disk\/[\w-]{1,40}$/,
+    about: 'node',
+    actions: { 'disk/read-only': 'reboot', 'disk/failed': 'contact-support' },
+    blame: 'hardware',
+  },
+  clock: {
+    observes: 'the clock of a node',
+    reporter: 'agent',
+    codes: /^clock\/[\w-]{1,40}$/,
+    about: 'node',
+    blame: 'platform',
+  },
+  script: {
+    observes: "a site's own checks of a node",
+    reporter: 'agent',
+    codes: /^script\/[\w-]{1,40}$/,
+    about: 'node',
+    // The script gives the action with its answer; without one its faults only warn.
+    blame: 'unknown',
+  },
   pod: {
     observes: 'containers and pods that end',
     reporter: 'controller',
