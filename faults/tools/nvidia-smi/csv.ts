@@ -2,7 +2,7 @@
 
 import type { Unobserved } from '../../finding.ts';
 import { parsePciAddress } from '../../kernel/pci-address.ts';
-import { deviceName, linesOf } from '../reading.ts';
+import { linesOf } from '../reading.ts';
 import { type Failure, failureIn } from './failure.ts';
 import { type GpuFields, judgedFields } from './gpu.ts';
 import { cutOff, judgeNode, type NvidiaSmiOptions, type NvidiaSmiReading } from './node.ts';
@@ -49,12 +49,13 @@ function columnsOf(line: string): readonly string[] | undefined {
 function gpuOf(columns: readonly string[], cells: readonly string[], row: number): GpuFields {
   const all = new Map(columns.map((name, at) => [name, cells[at] ?? '']));
   const address = parsePciAddress(all.get('pci.bus_id') ?? '') ?? undefined;
-  const id = deviceName(all.get('uuid') ?? '');
+  const [id] = /^GPU-[\w-]{1,60}$/.exec(all.get('uuid') ?? '') ?? [];
   const fields = [...all].filter(
     ([name, text]) => judgedFields.includes(name) || (liveFields.includes(name) && /^\[?GPU /i.test(text)),
   );
   const index = /^\d{1,3}$/.test(all.get('index') ?? '') ? all.get('index') : undefined;
-  return { name: index ?? address ?? `in row ${row}`, device: address ?? id, fields: new Map(fields) };
+  const name = index ?? address ?? `in row ${row}`;
+  return { name, device: address ?? id ?? (index && `gpu-${index}`), fields: new Map(fields) };
 }
 
 /** Never throws: what it cannot read is unobservable. */

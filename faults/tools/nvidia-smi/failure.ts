@@ -26,7 +26,7 @@ export function failureIn(line: string): Failure | undefined {
   const text = line.trim();
   const [, card = '', error = ''] = handle.exec(text) ?? [];
   if (card !== '') {
-    const device = parsePciAddress(card) ?? undefined;
+    const device = parsePciAddress(card) ?? `gpu-${card}`;
     if (!lost.test(error))
       return { kind: 'unobservable', what: `GPU ${card}`, because: `nvidia-smi cannot open it: ${error}` };
     const because = 'The driver knows the card and cannot open it: it does not answer any more.';

@@ -36,18 +36,16 @@ export function judgeNode(
   const devices = new Set([...gpus.map(({ name, device }) => device ?? name), ...lost.map(({ device }) => device)])
     .size;
   const seen = gpus.length > 0 || lost.length > 0 || noDevices;
-  const [unknown] = [...unread, ...more, ...(seen ? [] : [nothingKnown])];
+  const reasons = [...unread, ...more];
+  const unknown = seen || reasons.length > 0 ? reasons : [nothingKnown];
   // A lost card may take others out of the list, so it alone is the fault.
-  const missing = unknown === undefined && devices < expected && !faults.some(({ code }) => code === 'smi/gpu-lost');
+  const isLost = faults.some(({ code }) => code === 'smi/gpu-lost');
+  const missing = unknown.length === 0 && devices < expected && !isLost;
   return {
     devices,
     faults: missing ? [...faults, gpuMissing(devices, expected)] : faults,
-    unobservable: [
-      ...unread,
-      ...more,
-      ...judged.unobservable,
-      ...(seen || unread.length > 0 ? [] : [nothingKnown]),
-    ].concat(noDevices && expected === 0 ? [noCards] : []),
+    unobservable: [...unknown, ...judged.unobservable, ...(noDevices && expected === 0 ? [noCards] : [])],
+    incomplete: unknown[0]?.because ?? each.find(({ incomplete }) => incomplete !== undefined)?.incomplete,
     eccErrors: new Map(gpus.flatMap(eccErrorsOf)),
   };
 }
