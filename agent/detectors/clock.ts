@@ -12,7 +12,7 @@ export const clock: Detector = {
 };
 
 function checkOf({ settings: { clock: settings } }: DetectorContext): Check {
-  const command = createCommand({ path: settings.command });
+  const command = createCommand({ path: settings.command, deadlineMs: settings.deadline });
   let wasThere = false;
 
   async function look(): Promise<CheckReading | { off: string }> {

@@ -16,7 +16,7 @@ const listing = '-L';
 const values = ['--show-temperature', '--count-ecc'] as const;
 
 function checkOf({ settings: { metax: settings } }: DetectorContext): Check {
-  const command = createCommand({ path: settings.command });
+  const command = createCommand({ path: settings.command, deadlineMs: settings.deadline });
   let wasThere = false;
 
   async function outputOf(argument: string): Promise<{ readonly output: string; readonly problem?: string }> {

@@ -26,7 +26,7 @@ function checkOf({ settings: { scripts: settings } }: DetectorContext): Check {
 
   /** Each has a process of its own, so that one that hangs does not keep others from running. */
   function commandOf(path: string): Command {
-    const known = commands.get(path) ?? createCommand({ path, outputBytes });
+    const known = commands.get(path) ?? createCommand({ path, outputBytes, deadlineMs: settings.deadline });
     commands.set(path, known);
     return known;
   }

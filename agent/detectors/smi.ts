@@ -20,7 +20,7 @@ const slowdowns: readonly string[] = ['smi/hw-slowdown', 'smi/hw-thermal', 'smi/
 const neededFor = ({ code }: Finding): number => (slowdowns.includes(code) ? looks.slowdown : looks.fault);
 
 function checkOf({ settings: { smi: settings } }: DetectorContext): Check {
-  const command = createCommand({ path: settings.command });
+  const command = createCommand({ path: settings.command, deadlineMs: settings.deadline });
   let fields: readonly string[] | undefined;
   let wasThere = false;
   /** Errors that were there at the first look are history: a count says nothing about when. */

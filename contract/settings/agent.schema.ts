@@ -12,11 +12,16 @@ const program = (byDefault: string) =>
     .default(byDefault)
     .describe("Absolute path in the agent's container; off where there is no such file, or empty");
 
+const deadline = duration('30s').describe(
+  'How long one call may take; after that the check is unavailable, which is no fault',
+);
+
 const checks = {
   smi: z
     .strictObject({
       command: program('/usr/bin/nvidia-smi'),
       every: duration('1m').describe('How often it is called; a call that hangs is never started a second time'),
+      deadline,
       gpus: z.int().min(0).max(64).default(0).describe('GPUs that each node should have; 0: not compared'),
     })
     .prefault({}),
@@ -24,6 +29,7 @@ const checks = {
     .strictObject({
       command: program('/usr/local/bin/mx-smi'),
       every: duration('10m').describe('How often the GPUs, their temperature and their memory errors are looked at'),
+      deadline,
       gpus: z.int().min(0).max(64).default(0).describe('GPUs that each node should have; 0: not compared'),
       temperature: z.number().min(1).max(200).default(85).describe('Celsius; a hotspot at or above it is a fault'),
       eccErrors: z.int().min(0).default(64).describe('Double-bit ECC errors of one GPU; more of them are a fault'),
@@ -57,6 +63,7 @@ const checks = {
     .strictObject({
       command: program('/usr/bin/chronyc'),
       every: duration('1m').describe('How often it is asked'),
+      deadline,
       maxOffset: duration('10ms').describe('By how much the clock may differ from its source'),
     })
     .prefault({}),
@@ -69,6 +76,7 @@ const checks = {
         .default('')
         .describe("Directory in the agent's container; each executable file in it is a check; empty: none"),
       every: duration('1m').describe('How often each of them is run, one after the other'),
+      deadline,
     })
     .prefault({}),
 };
