@@ -22,12 +22,8 @@ function checkOf({ settings: { clock: settings } }: DetectorContext): Check {
     const answer = await command.run(['-c', 'tracking']);
     if (answer.kind === 'unobservable') throw new Error(answer.because);
     const { devices, faults, unobservable } = readChronyc(answer.output, settings.maxOffset);
-    return {
-      findings: faults,
-      read: devices,
-      because: 'the clock follows its source',
-      problem: unobservable[0]?.because,
-    };
+    const because = faults[0]?.message ?? 'the clock follows its source';
+    return { findings: faults, read: devices, because, problem: unobservable[0]?.because };
   }
 
   return { name: 'clock', what: 'chronyc', everyMs: settings.every, needed: () => 2, look, stop: command.stop };

@@ -55,13 +55,18 @@ function checkOf({ settings: { smi: settings } }: DetectorContext): Check {
     const wanted = await knownFields();
     const answer = await command.run([`--query-gpu=${wanted.join(',')}`, '--format=csv,nounits']);
     if (answer.kind === 'unobservable') throw new Error(answer.because);
-    const reading = readNvidiaSmiCsv(answer.output, { gpus: settings.gpus });
+    // Another version of the driver may know other fields.
+    if (answer.kind === 'bad') fields = undefined;
+    // A call that fails may have ended before its last row.
+    const isWhole = answer.kind === 'sees' || answer.output.includes('No devices were found');
+    const reading = readNvidiaSmiCsv(answer.output, { gpus: isWhole ? settings.gpus : 0 });
+    const isExplained = isWhole || reading.faults.some(({ code }) => code === 'smi/gpu-lost');
     const problem = reading.incomplete ?? (reading.devices === 0 ? reading.unobservable[0]?.because : undefined);
     return {
       findings: grew(reading),
       read: reading.devices,
       because: `reading ${reading.devices} GPUs`,
-      problem: problem ?? (answer.kind === 'bad' && reading.faults.length === 0 ? whyNot(answer) : undefined),
+      problem: problem ?? (answer.kind === 'bad' && !isExplained ? whyNot(answer) : undefined),
     };
   }
 

@@ -74,6 +74,8 @@ const header =
 const gpu = ({ reasons = '0x0', ecc = '0', recovery = 'None' } = {}) =>
   `${header}\n0, GPU-8f0500a5-abae-41df-22f9-42f861728600, 00000000:19:00.0, ${reasons}, ${ecc}, ${recovery}\n`;
 
+const two = `${gpu()}1, GPU-9e8682f0-0d01-e118-3a86-008e972bfe01, 00000000:3B:00.0, 0x0, 0, None\n`;
+
 async function nvidiaSmi(output: string) {
   const byArgument = { '--help-query-gpu': help };
   const tool = await new FakeTool(root, 'nvidia-smi').create({ output, byArgument });
@@ -169,20 +171,20 @@ describe('NVIDIA GPUs', () => {
     ['hangs after half of its output', { output: gpu({ recovery: 'Reset' }), then: 'hangs' }, 'did not end'],
     ['floods', { output: gpu({ recovery: 'Reset' }), then: 'floods' }, 'wrote more than'],
     ['dies', { output: gpu({ recovery: 'Reset' }), then: 'dies' }, 'was ended by SIGKILL'],
-    ['fails', { output: gpu(), exitCode: 9 }, 'exit code 9'],
+    ['fails after half of its rows', { output: gpu(), exitCode: 9 }, 'exit code 9'],
     ['prints something else', { output: 'Segmentation fault\n' }, 'no line of the expected form'],
     ['cannot reach its driver', { output: 'Failed to initialize NVML: Unknown Error\n', exitCode: 255 }, 'NVML'],
     ['prints half a row', { output: `${header}\n0, GPU-8f05` }, '2 values for 6 columns'],
   ])('cannot be observed where nvidia-smi %s, and are no fault then', async (_, play, because) => {
-    const { tool, plays, given } = await nvidiaSmi(gpu());
-    const seen = observe(detectors.smi, given({ gpus: 1 }));
+    const { tool, plays, given } = await nvidiaSmi(two);
+    const seen = observe(detectors.smi, given({ gpus: 2 }));
     await seen.looks(1);
     const before = tool.calls().length;
     await plays(play);
     await seen.is('unavailable', because);
     await until(() => tool.calls().length >= before + 3);
     expect(seen.faults).toEqual([]);
-    await plays({ output: gpu() });
+    await plays({ output: two });
     await seen.is('watching');
   });
 
