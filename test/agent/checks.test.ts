@@ -167,10 +167,10 @@ describe('NVIDIA GPUs', () => {
   });
 
   it.each<[string, Parameters<FakeTool['plays']>[0], string]>([
-    ['hangs', { then: 'hangs' }, 'did not end within 300ms'],
-    ['hangs after half of its output', { output: gpu({ recovery: 'Reset' }), then: 'hangs' }, 'did not end'],
-    ['floods', { output: gpu({ recovery: 'Reset' }), then: 'floods' }, 'wrote more than'],
-    ['dies', { output: gpu({ recovery: 'Reset' }), then: 'dies' }, 'was ended by SIGKILL'],
+    ['hangs', { ending: 'hangs' }, 'did not end within 300ms'],
+    ['hangs after half of its output', { output: gpu({ recovery: 'Reset' }), ending: 'hangs' }, 'did not end'],
+    ['floods', { output: gpu({ recovery: 'Reset' }), ending: 'floods' }, 'wrote more than'],
+    ['dies', { output: gpu({ recovery: 'Reset' }), ending: 'dies' }, 'was ended by SIGKILL'],
     ['fails after half of its rows', { output: gpu(), exitCode: 9 }, 'exit code 9'],
     ['prints something else', { output: 'Segmentation fault\n' }, 'no line of the expected form'],
     ['cannot reach its driver', { output: 'Failed to initialize NVML: Unknown Error\n', exitCode: 255 }, 'NVML'],
@@ -303,7 +303,7 @@ describe("a site's own checks", () => {
   it('report faults, also while another one hangs, which is not started again', async () => {
     const directory = join(root, 'checks');
     await mkdir(directory);
-    const hangs = await new FakeTool(directory, 'a-hangs').create({ then: 'hangs' });
+    const hangs = await new FakeTool(directory, 'a-hangs').create({ ending: 'hangs' });
     await new FakeTool(directory, 'b-fine').create({ output: 'all good' });
     const answer = '{"code":"fan","device":"fan-3","action":"contact-support","message":"fan 3 stands still"}';
     await new FakeTool(directory, 'c-faulty').create({ output: answer, exitCode: 1 });

@@ -61,9 +61,9 @@ describe('a command', () => {
   });
 
   it.each<[string, Play, { deadlineMs?: number; outputBytes?: number }]>([
-    ['did not end within 200ms', { output: 'half', then: 'hangs' }, { deadlineMs: 200 }],
-    ['wrote more than 1000 bytes', { then: 'floods' }, { outputBytes: 1000 }],
-    ['was ended by SIGKILL', { output: 'half', then: 'dies' }, {}],
+    ['did not end within 200ms', { output: 'half', ending: 'hangs' }, { deadlineMs: 200 }],
+    ['wrote more than 1000 bytes', { ending: 'floods' }, { outputBytes: 1000 }],
+    ['was ended by SIGKILL', { output: 'half', ending: 'dies' }, {}],
   ])('is unobservable where the program %s, and leaves no process', async (because, play, more) => {
     const { command: unobservable, fake } = await tool(play, more);
     expect(await unobservable.run([])).toMatchObject({
@@ -83,13 +83,13 @@ describe('a command', () => {
   });
 
   it('answers where the program leaves a process that keeps its output open, and ends that process', async () => {
-    const { command: answers, fake } = await tool({ output: 'fine', then: 'leaves a process' });
+    const { command: answers, fake } = await tool({ output: 'fine', ending: 'leaves a process' });
     expect(await answers.run([])).toEqual({ kind: 'sees', output: 'fine' });
     await until(() => fake.calls().every(({ pid }) => !groupRuns(pid)));
   });
 
   it('is not started a second time while its process has not ended', async () => {
-    const { command: once, fake } = await tool({ then: 'hangs' }, { deadlineMs: 60_000 });
+    const { command: once, fake } = await tool({ ending: 'hangs' }, { deadlineMs: 60_000 });
     const first = once.run([]);
     await until(() => fake.calls().some(({ pid }) => groupRuns(pid)));
     expect(await once.run([])).toMatchObject({

@@ -16,7 +16,7 @@ const endings = {
 export interface Play {
   readonly output?: string;
   readonly exitCode?: number;
-  readonly then?: keyof typeof endings;
+  readonly ending?: keyof typeof endings;
   /** Instead, when it is called with this first argument. */
   readonly byArgument?: Readonly<Record<string, string>>;
 }
@@ -39,7 +39,7 @@ export class FakeTool {
   }
 
   /** From its next call on. */
-  async plays({ output = '', exitCode = 0, then = 'ends', byArgument = {} }: Play): Promise<void> {
+  async plays({ output = '', exitCode = 0, ending = 'ends', byArgument = {} }: Play): Promise<void> {
     const cases: string[] = [];
     for (const [at, [argument, text]] of Object.entries(byArgument).entries()) {
       await this.#write(`output-${at}`, text);
@@ -47,7 +47,7 @@ export class FakeTool {
     }
     await this.#write('output', output);
     const choice = cases.length === 0 ? '' : `case "$1" in ${cases.join(' ')} esac\n`;
-    await this.#write('play', `${choice}cat ${this.#directory}/output\n${endings[then](exitCode)}\n`);
+    await this.#write('play', `${choice}cat ${this.#directory}/output\n${endings[ending](exitCode)}\n`);
   }
 
   /** The arguments of each call so far, and the process that it was. */

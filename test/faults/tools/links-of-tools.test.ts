@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { levelOf } from '../../../faults/finding.ts';
 import { readHccn } from '../../../faults/tools/hccn.ts';
 import { readIbstat } from '../../../faults/tools/rdma/ibstat.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { levelOf } from '../../../faults/finding.ts';
 import { readNvidiaSmiCsv } from '../../../faults/tools/nvidia-smi/csv.ts';
 import { readNvlink } from '../../../faults/tools/nvidia-smi/nvlink.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { readChronyc } from '../../../faults/tools/chronyc.ts';
 import { judgeDisk } from '../../../faults/tools/disk-state.ts';
 import { judgeMounts } from '../../../faults/tools/mounts.ts';
