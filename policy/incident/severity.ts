@@ -60,6 +60,9 @@ const stuck = 'the GPU does not respond until it is reset';
  */
 const endings: Readonly<Record<string, string>> = {
   'kernel/gpu-off-bus': unreachable,
+  'smi/gpu-lost': unreachable,
+  'smi/reset-required': stuck,
+  'smi/reboot-required': stuck,
   'xid/79': unreachable,
   'xid/167': unreachable,
   'xid/173': unreachable,
