@@ -42,7 +42,7 @@ const fault = z.looseObject({
   kernel: z.looseObject({ bootId: text, sequence: count }).optional(),
   pod: z.looseObject({ name: text, uid: text, createdAt: time }).optional(),
   quarantine: z
-    .looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because })
+    .looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready', 'in-service']), because })
     .optional(),
 });
 

@@ -3,6 +3,7 @@
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KcoverError } from '../../contract/errors.ts';
+import { parseHistory } from '../../contract/node/history.schema.ts';
 import type { KernelPosition } from '../../contract/faults/faults.ts';
 import { annotations } from '../../contract/ids.ts';
 import type { NodeView } from '../../contract/node/nodes.ts';
@@ -33,6 +34,7 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
   const found = quarantineTaint(node, taint);
   const incident = metadata?.annotations?.[annotations.quarantineIncident];
   const judged = parseJudged(metadata?.annotations?.[annotations.judged]);
+  const history = parseHistory(metadata?.annotations?.[annotations.faultHistory]);
   return {
     name: metadata?.name ?? '',
     uid: metadata?.uid ?? '',
@@ -43,6 +45,7 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
       taint: { value: found.value ?? '', ours: incident !== undefined, ...(incident !== undefined && { incident }) },
     }),
     ...(judged && { judged }),
+    ...(history && { history }),
   };
 }
 
@@ -89,6 +92,7 @@ export const annotationsOfNodes = [
   annotations.quarantineCordoned,
   annotations.quarantinePreflight,
   annotations.judged,
+  annotations.faultHistory,
   annotations.standbyNodeTaken,
 ] as const;
 
