@@ -11,6 +11,7 @@ import { controller } from './controller.ts';
 import { deny } from './deny.ts';
 import { doctor } from './doctor.ts';
 import { incidents } from './incidents.ts';
+import { judgeReplay } from './judge-replay.ts';
 import { list } from './list.ts';
 import { nodeHistory } from './node-history.ts';
 import { nodeList } from './node-list.ts';
@@ -51,6 +52,7 @@ export type CommandName =
   | 'preflight judge'
   | 'preflight plan'
   | 'classify'
+  | 'judge replay'
   | 'redact'
   | 'config check'
   | 'doctor'
@@ -80,6 +82,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'preflight judge': preflightJudge,
   'preflight plan': preflightPlan,
   classify,
+  'judge replay': judgeReplay,
   redact,
   'config check': configCheck,
   doctor,
@@ -93,5 +96,6 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
 export const groups = {
   node: 'Nodes that are kept out of service.',
   preflight: 'Tests of the nodes of a workload before it trains.',
+  judge: 'What faults would lead to.',
   config: 'Settings files.',
 } as const;

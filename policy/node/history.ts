@@ -34,6 +34,9 @@ export function withSighting(history: NodeHistory, { at, ...key }: Sighting): No
     first: Math.min(at, ...joined.map(({ first }) => first)),
     last: Math.max(at, ...joined.map(({ last }) => last)),
   };
+  const [known] = joined;
+  // The usual case in a storm.
+  if (joined.length === 1 && known && at >= known.first) return history.map((one) => (one === known ? burst : one));
   const others = history.filter((one) => !joined.includes(one));
   const ofKey = [...others.filter((one) => isSame(one, key)), burst].toSorted(byTime);
   const kept = ofKey.length > most.perKey ? merged(ofKey, most.coarseMs).map((span) => ({ ...key, ...span })) : ofKey;

@@ -6,10 +6,11 @@ import type { Effect, NodeHistory } from '../../contract/node/history.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import { placeOf } from '../../faults/kernel/place.ts';
 import { isRepeated, type Sighting, since, withSighting } from './history.ts';
-import { effectOf, responseTo, strengthOf } from './response.ts';
-import { applies } from './rules/counting.ts';
+import { effectOf, responseTo } from './response.ts';
 import { rulesOf } from './rules/index.ts';
-import { type ConsequenceRule, isCode, matches, type Rule } from './rules/rule.ts';
+import { causeOf } from './rules/consequence.ts';
+import { type CountingRule, applies } from './rules/counting.ts';
+import { type CancelRule, isCode, matches, type Rule } from './rules/rule.ts';
 import { whySilent } from './silence.ts';
 
 export interface Verdict {
@@ -22,6 +23,8 @@ export interface Verdict {
   readonly rules: readonly string[];
   /** What rules and silences say; empty where the code alone decides. */
   readonly because: readonly string[];
+  /** It takes back what earlier faults lead to. */
+  readonly cancels?: true;
   /** One more line of a burst that is known. */
   readonly repeated: boolean;
 }
@@ -30,8 +33,6 @@ export interface Judged {
   /** In the order in which the faults happened. */
   readonly verdicts: readonly Verdict[];
   readonly history: NodeHistory;
-  /** A fault took back what earlier ones lead to. */
-  readonly cancels: boolean;
 }
 
 export interface Known {
@@ -49,57 +50,52 @@ type Judging = Known & {
 
 export function judgeFaults(faults: readonly Fault[], known: Known, settings: WorkerSettings): Judged {
   const rules = rulesOf(settings.faults);
-  const inOrder = faults.map((fault) => ({ fault, sighting: sightingOf(fault, known.now) })).toSorted(byTime);
-  const judging = { ...known, settings, rules, batch: inOrder.map(({ sighting }) => sighting) };
+  const inOrder = faults
+    .map((fault) => ({
+      fault,
+      sighting: sightingOf(fault, known.now),
+      silence: whySilent(fault, settings.faults.silences, known.now),
+    }))
+    .toSorted(byTime);
+  const batch = inOrder.filter(({ silence }) => silence === undefined).map(({ sighting }) => sighting);
+  const judging = { ...known, settings, rules, batch };
   let history = since(known.history, known.now - longestOf(rules));
   let verdicts: readonly Verdict[] = [];
-  let cancels = false;
-  for (const { fault, sighting } of inOrder) {
-    const why = whySilent(fault, settings.faults.silences, known.now);
-    if (why !== undefined) {
-      verdicts = [...verdicts, { fault, at: sighting.at, effects: [], rules: [], because: [why], repeated: false }];
-      continue;
-    }
-    const found = judgeOne(fault, sighting, history, judging);
+  for (const one of inOrder) {
+    const found = judgeOne(one, history, judging);
+    const cancelling = cancelsOf(one, history, rules);
+    verdicts = [
+      ...verdicts.map((verdict) => takenBack(verdict, one, cancelling)),
+      withCancels(found.verdict, cancelling),
+    ];
     history = found.history;
-    for (const rule of rules) {
-      if (rule.kind !== 'cancel' || !matches(rule.of, sighting)) continue;
-      verdicts = verdicts.map((one) => takenBack(one, fault, rule));
-      cancels = true;
-    }
-    verdicts = [...verdicts, found.verdict];
   }
-  return { verdicts, history, cancels };
+  return { verdicts, history };
+}
+
+interface Arrived {
+  readonly fault: Fault;
+  readonly sighting: Sighting;
+  readonly silence: string | undefined;
 }
 
 function judgeOne(
-  fault: Fault,
-  sighting: Sighting,
+  { fault, sighting, silence }: Arrived,
   before: NodeHistory,
   judging: Judging,
 ): { readonly verdict: Verdict; readonly history: NodeHistory } {
-  const { settings, rules, again } = judging;
-  const cause = rules.find(
-    (rule) => rule.kind === 'consequence' && isConsequence(rule, fault, sighting, before, judging),
-  );
-  const kept: Sighting = cause ? { ...sighting, explained: true } : sighting;
-  const repeated = !again && isRepeated(before, kept);
+  const why = silence === undefined ? causeOf(fault, sighting, before, judging) : { name: 'silence', because: silence };
+  const kept: Sighting = why ? { ...sighting, explained: true } : sighting;
+  const repeated = !judging.again && isRepeated(before, kept);
   const history = withSighting(before, kept);
   const about = { fault, at: sighting.at, repeated };
-  if (cause) return { verdict: { ...about, effects: [], rules: [cause.name], because: [cause.because] }, history };
-
-  const applied = rules.filter(
-    (rule) =>
-      (rule.kind === 'repeat' || rule.kind === 'lasting') &&
-      applies(rule, sighting, history, again ? undefined : before) &&
-      rule.effects.length > 0,
+  if (why) return { verdict: { ...about, effects: [], rules: [why.name], because: [why.because] }, history };
+  const applied = judging.rules.filter(
+    (rule) => isCounting(rule) && applies(rule, sighting, history, judging.again ? undefined : before),
   );
-  // A kernel line that a driver repeats warns, and restarts jobs, once.
-  const isNoise = repeated && traitsOf(fault.source).hasPosition === true;
-  const own = effectOf[responseTo(fault, settings)];
   const effects = [
-    ...(own === undefined || (isNoise && own !== 'quarantine' && own !== 'ask') ? [] : [own]),
-    ...applied.flatMap((rule) => ('effects' in rule ? rule.effects : [])),
+    ...ownEffects(fault, repeated, judging.settings),
+    ...applied.flatMap((rule) => (isCounting(rule) ? rule.effects : [])),
   ];
   return {
     verdict: {
@@ -112,46 +108,51 @@ function judgeOne(
   };
 }
 
-/** A fault with a response of its own in the settings, or a stronger one than its cause, is never explained away. */
-function isConsequence(
-  { of, causes, on, within }: ConsequenceRule,
-  fault: Fault,
-  sighting: Sighting,
-  history: NodeHistory,
-  { settings, batch }: Judging,
-): boolean {
-  if (!matches(of, sighting) || settings.faults.codes[fault.code] !== undefined) return false;
-  const own = strengthOf(responseTo(fault, settings));
-  const { at, code, device } = sighting;
-  const inBatch = batch.map(({ at: time, ...key }) => ({ ...key, first: time, last: time }));
-  return [...history, ...inBatch].some((cause) => {
-    const isThere =
-      on === 'node' ||
-      (device !== undefined && cause.device !== undefined && (cause.device === device) === (on === 'device'));
-    return (
-      isThere &&
-      cause.code !== code &&
-      cause.explained === undefined &&
-      matches(causes, cause) &&
-      cause.last >= at - within &&
-      cause.first <= at + within &&
-      strengthOf(responseTo(cause, settings)) >= own
-    );
-  });
+const isCounting = (rule: Rule): rule is CountingRule =>
+  (rule.kind === 'repeat' || rule.kind === 'lasting') && rule.effects.length > 0;
+
+/** A kernel line that the driver repeats warns, and restarts jobs, once. */
+function ownEffects(fault: Fault, repeated: boolean, settings: WorkerSettings): readonly Effect[] {
+  const own = effectOf[responseTo(fault, settings)];
+  const isNoise = repeated && traitsOf(fault.source).hasPosition === true && own !== 'quarantine' && own !== 'ask';
+  return own === undefined || isNoise ? [] : [own];
 }
 
-function takenBack(
-  verdict: Verdict,
-  by: Fault,
-  { name, cancels, because }: Extract<Rule, { kind: 'cancel' }>,
-): Verdict {
-  const isMeant =
-    by.device !== undefined &&
-    verdict.fault.device === by.device &&
-    cancels.some((one) => isCode(one, verdict.fault.code));
-  if (!isMeant || verdict.effects.length === 0) return verdict;
-  return { ...verdict, effects: [], rules: [...verdict.rules, name], because: [because] };
+/** The rules by which the fault takes back what is remembered of its device. */
+function cancelsOf(
+  { sighting, silence }: Arrived,
+  history: NodeHistory,
+  rules: readonly Rule[],
+): readonly CancelRule[] {
+  const { device } = sighting;
+  if (device === undefined || silence !== undefined) return [];
+  return rules
+    .filter((rule) => rule.kind === 'cancel')
+    .filter(
+      ({ of, cancels }) =>
+        matches(of, sighting) &&
+        history.some(
+          (burst) => burst.device === device && !matches(of, burst) && cancels.some((one) => isCode(one, burst.code)),
+        ),
+    );
 }
+
+function takenBack(verdict: Verdict, by: Arrived, rules: readonly CancelRule[]): Verdict {
+  const { device, code } = verdict.fault;
+  const rule = rules.find(({ of, cancels }) => !matches(of, verdict.fault) && cancels.some((one) => isCode(one, code)));
+  if (rule === undefined || device !== by.sighting.device || verdict.effects.length === 0) return verdict;
+  return { ...verdict, effects: [], rules: [...verdict.rules, rule.name], because: [rule.because] };
+}
+
+const withCancels = (verdict: Verdict, rules: readonly CancelRule[]): Verdict =>
+  rules.length === 0
+    ? verdict
+    : {
+        ...verdict,
+        cancels: true,
+        rules: [...verdict.rules, ...rules.map(({ name }) => name)],
+        because: [...verdict.because, ...rules.map(({ because }) => because)],
+      };
 
 function sightingOf(fault: Fault, now: number): Sighting {
   const place = placeOf(fault);
@@ -164,7 +165,7 @@ function sightingOf(fault: Fault, now: number): Sighting {
   };
 }
 
-const byTime = (a: { fault: Fault; sighting: Sighting }, b: { fault: Fault; sighting: Sighting }): number =>
+const byTime = (a: Arrived, b: Arrived): number =>
   a.sighting.at - b.sighting.at ||
   (a.fault.kernel?.sequence ?? 0) - (b.fault.kernel?.sequence ?? 0) ||
   a.fault.id.localeCompare(b.fault.id);
@@ -185,8 +186,7 @@ const longestOf = (rules: readonly Rule[]): number =>
 /** How long from now a rule may still count what is remembered, ms. */
 export function countedFor(history: NodeHistory, now: number, { faults }: Pick<WorkerSettings, 'faults'>): number {
   const ends = rulesOf(faults).flatMap((rule) => {
-    if ((rule.kind !== 'repeat' || rule.count === 1) && rule.kind !== 'lasting') return [];
-    if (rule.effects.length === 0) return [];
+    if (!isCounting(rule) || (rule.kind === 'repeat' && rule.count === 1)) return [];
     const after = rule.kind === 'repeat' ? rule.within : rule.gap;
     return history.flatMap((burst) => (matches(rule.of, burst) && !burst.explained ? [burst.last + after - now] : []));
   });

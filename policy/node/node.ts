@@ -43,7 +43,7 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
   return {
     ...decisionOf(worst, judged, settings),
     faults: counted,
-    ...(judged.cancels && { cancels: true as const }),
+    ...(judged.verdicts.some(({ cancels }) => cancels) && { cancels: true as const }),
     ...kept(judged.history),
   };
 }

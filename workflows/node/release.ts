@@ -40,7 +40,7 @@ export function released(
           key: `${quarantine?.incident ?? node}/${outcome}`,
         })
       : []),
-    ...toJobs(quarantine?.asks ? [] : faults.filter((fault) => !isOutage(fault)), 'released', because),
+    ...toJobs((quarantine ?? data.held)?.asks ? [] : faults.filter((fault) => !isOutage(fault)), 'released', because),
     ...(view && quarantine ? [toRecords(data, quarantine, view, { at: isoTime(at), outcome, because })] : []),
   );
   return { ...after, phase: 'closing', outcome: { node, outcome, because } };

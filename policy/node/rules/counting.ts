@@ -4,7 +4,7 @@ import type { Burst, NodeHistory } from '../../../contract/node/history.ts';
 import { merged, type Sighting } from '../history.ts';
 import { type LastingRule, matches, type RepeatRule } from './rule.ts';
 
-type CountingRule = RepeatRule | LastingRule;
+export type CountingRule = RepeatRule | LastingRule;
 
 /** Whether the sighting, which `history` holds already, makes the rule apply; `before` is the history without it, and none if it may be old. */
 export function applies(

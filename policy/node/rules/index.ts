@@ -170,6 +170,7 @@ export const builtInRules: readonly Rule[] = [
 
 /** Rules in force: a rule of the settings replaces the built-in one of its name; without effects it switches that off. */
 export function rulesOf({ rules }: Pick<WorkerSettings['faults'], 'rules'>): readonly Rule[] {
+  if (rules.length === 0) return builtInRules;
   const own = rules.map(({ codes, actions, kind, ...rule }): Rule => {
     const named = { ...rule, of: { codes, ...(actions && { actions }) }, source: 'the settings of this site' };
     if (kind === 'lasting')

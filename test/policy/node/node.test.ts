@@ -30,7 +30,7 @@ describe('what a fault means for its node', () => {
       'restart',
     ],
     ['a code for which no table names an action warns', { code: 'preflight/other' }, 'warn'],
-  ] as const)('%s', (_, fault, kind) => {
+  ] as const)('%s', (_name, fault, kind) => {
     const { action: _, ...bare } = kernelFault();
     const given = 'action' in fault ? kernelFault(fault) : { ...bare, ...fault };
     expect(decideNode({ node: nodeView(), faults: [given] }, act).kind).toBe(kind);
