@@ -3,11 +3,7 @@
 import { z } from 'zod';
 import { actions } from '../faults/action.ts';
 import { effects } from '../node/history.ts';
-import { duration, longestAgeMs } from './values.schema.ts';
-
-const codePattern = z.string().regex(/^[a-z-]{1,20}\/(?:[\w-]{1,40}|[\w-]{0,40}\*)$/, {
-  error: 'must be a code such as xid/79, or the begin of one such as xid/*',
-});
+import { codePattern, duration, longestAgeMs } from './values.schema.ts';
 
 const rule = z.strictObject({
   name: z

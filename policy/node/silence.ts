@@ -1,10 +1,17 @@
 /** Silences: faults that somebody expects, until a time. */
 
 import type { Fault } from '../../contract/faults/faults.ts';
-import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import { isCode } from './rules/rule.ts';
 
-type Silence = WorkerSettings['faults']['silences'][number];
+interface Silence {
+  readonly codes?: readonly string[] | undefined;
+  readonly nodes?: readonly string[] | undefined;
+  readonly jobs?: readonly string[] | undefined;
+  readonly from?: string | undefined;
+  readonly until: string;
+  readonly reason: string;
+  readonly owner: string;
+}
 
 /** Why the fault leads to nothing now; undefined when no silence is about it. `job`: `namespace/name` where a job decides, not a node. */
 export function whySilent(
