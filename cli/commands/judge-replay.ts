@@ -22,7 +22,7 @@ export const judgeReplay: CommandEntry = {
     },
   ],
   options: [
-    { flags: '--config <file>', describe: 'Settings file of the worker: its rules, silences and responses' },
+    { flags: '--config <file>', describe: 'Settings file of the worker: its rules, suppressions and responses' },
     { flags: '--node <name>', describe: 'Node of lines that name none', byDefault: 'node' },
     sharedOptions.output,
   ],

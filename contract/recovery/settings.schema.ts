@@ -145,10 +145,10 @@ const jobMay = z
       .max(100)
       .default(20)
       .describe('Most recoveries for its own code in the window of the budget'),
-    silence: z
+    suppression: z
       .array(codePattern)
-      .default([])
-      .describe('Codes that a job may silence for itself by annotation, such as pod/* or xid/94'),
+      .default(['pod/*'])
+      .describe('Codes that a job may suppress for itself by annotation, such as pod/* or xid/94'),
   })
   .prefault({})
   .describe('What a job may request in its annotations; a request beyond it is ignored, and the incident says so');

@@ -1,4 +1,4 @@
-/** Settings of the judgement of faults: rules over time, and silences. */
+/** Settings of the judgement of faults: rules over time, and suppressions. */
 
 import { z } from 'zod';
 import { actions } from '../faults/action.ts';
@@ -31,7 +31,7 @@ const rule = z.strictObject({
 const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-12-01T00:00:00Z' });
 const names = (what: string) => z.array(z.string().min(1).max(317)).min(1).optional().describe(what);
 
-const silence = z
+const suppression = z
   .strictObject({
     codes: z.array(codePattern).min(1).optional().describe('All codes without it'),
     nodes: names('Names of nodes; all without it'),
@@ -48,8 +48,8 @@ const silence = z
 
 export const judgement = {
   rules: z.array(rule).max(50).default([]).describe('Rules over time, in addition to the built-in ones'),
-  silences: z
-    .array(silence)
+  suppressions: z
+    .array(suppression)
     .max(100)
     .default([])
     .describe('Faults that are recorded and lead to nothing for a while; docs/judgement.md'),

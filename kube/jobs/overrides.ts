@@ -7,7 +7,7 @@ import {
   checkpointStrategies,
   hangResponses,
   type JobOverrides,
-  type JobSilence,
+  type JobSuppression,
   recoveryModes,
   referenceOverrides,
   type RestartLevel,
@@ -49,7 +49,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     read.theirs('minReplicas', wholeNumber(1, 100_000)),
   );
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
-  const silence = read.ours('silence', silenceOf)?.means;
+  const suppression = read.ours('suppression', suppressionOf)?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
   const listed = read.ours('allowedSizes', sizes);
   // An unusable value about sizes was meant to exclude some: as it is unknown which, all smaller ones are excluded.
@@ -67,7 +67,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     ...(level && { level: level.means }),
     ...(hang && { hang }),
     ...(retries && { retries: retries.means }),
-    ...(silence && { silence }),
+    ...(suppression && { suppression }),
   };
   return Object.keys(overrides).length === 0 && ignored.length === 0 ? undefined : { ...overrides, ignored };
 }
@@ -167,7 +167,7 @@ const sizes: Reading<readonly number[]> = (text) => {
 const mostCodes = 20;
 
 /** `xid/94,pod/exit until 2026-12-01T00:00:00Z: reason` */
-const silenceOf: Reading<JobSilence> = (text) => {
+const suppressionOf: Reading<JobSuppression> = (text) => {
   const [, list = '', until = '', reason = ''] =
     /^([a-z0-9/*,_-]{1,500}) {1,5}until {1,5}([\dTZ:.+-]{10,35}): (.{1,200})$/i.exec(text.slice(0, 800)) ?? [];
   const codes = list.split(',');
@@ -177,7 +177,7 @@ const silenceOf: Reading<JobSilence> = (text) => {
     !Number.isNaN(Date.parse(until));
   return isUsable
     ? { means: { codes, until, reason: oneLine(reason, 200) } }
-    : { wrong: 'is no silence, such as xid/94 until 2026-12-01T00:00:00Z: a known bug' };
+    : { wrong: 'is no suppression, such as xid/94 until 2026-12-01T00:00:00Z: a known bug' };
 };
 
 /** At most 40 characters of it, on one line. */

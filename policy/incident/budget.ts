@@ -50,7 +50,7 @@ export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
   const unblamed = recent.filter((one) => one.blame === undefined);
   const counted = recent.filter((one) => one.blame === undefined || one.blame === blame);
   return (
-    spent(facts, recent, budget) ??
+    usedUp(facts, recent, budget) ??
     crashLoop(facts, recent, budget) ??
     overdrawn(counted, categoryLimits(budget)[blame], words[blame], recent, budget, now) ??
     overdrawn(unblamed, budget.recoveries, 'unrecorded causes', recent, budget, now) ??
@@ -117,7 +117,7 @@ const remindMs = 24 * 3_600_000;
 const rowMs = 7 * remindMs;
 
 /** The whole life of a job, as far back as its workflow remembers: 200 recoveries. */
-function spent({ usage, now }: BudgetFacts, recent: readonly BudgetEntry[], budget: Budget): BudgetAnswer | undefined {
+function usedUp({ usage, now }: BudgetFacts, recent: readonly BudgetEntry[], budget: Budget): BudgetAnswer | undefined {
   const counted = usage.filter((one) => one.asked === undefined);
   const last = counted.at(-1);
   if (budget.total === undefined || counted.length < budget.total || last === undefined) return undefined;

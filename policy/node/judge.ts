@@ -11,7 +11,7 @@ import { rulesOf } from './rules/index.ts';
 import { causeOf } from './rules/consequence.ts';
 import { type CountingRule, applies } from './rules/counting.ts';
 import { type CancelRule, isCode, matches, type Rule } from './rules/rule.ts';
-import { whySilent } from './silence.ts';
+import { whySuppressed } from './suppression.ts';
 
 export interface Verdict {
   readonly fault: Fault;
@@ -21,7 +21,7 @@ export interface Verdict {
   readonly effects: readonly Effect[];
   /** Names of the rules that applied. */
   readonly rules: readonly string[];
-  /** What rules and silences say; empty where the code alone decides. */
+  /** What rules and suppressions say; empty where the code alone decides. */
   readonly because: readonly string[];
   /** It takes back what earlier faults lead to. */
   readonly cancels?: true;
@@ -54,10 +54,10 @@ export function judgeFaults(faults: readonly Fault[], known: Known, settings: Wo
     .map((fault) => ({
       fault,
       sighting: sightingOf(fault, known.now),
-      silence: whySilent(fault, settings.faults.silences, known.now),
+      suppression: whySuppressed(fault, settings.faults.suppressions, known.now),
     }))
     .toSorted(byTime);
-  const batch = inOrder.filter(({ silence }) => silence === undefined).map(({ sighting }) => sighting);
+  const batch = inOrder.filter(({ suppression }) => suppression === undefined).map(({ sighting }) => sighting);
   const judging = { ...known, settings, rules, batch };
   let history = since(known.history, known.now - longestOf(rules));
   let verdicts: readonly Verdict[] = [];
@@ -76,15 +76,18 @@ export function judgeFaults(faults: readonly Fault[], known: Known, settings: Wo
 interface Arrived {
   readonly fault: Fault;
   readonly sighting: Sighting;
-  readonly silence: string | undefined;
+  readonly suppression: string | undefined;
 }
 
 function judgeOne(
-  { fault, sighting, silence }: Arrived,
+  { fault, sighting, suppression }: Arrived,
   before: NodeHistory,
   judging: Judging,
 ): { readonly verdict: Verdict; readonly history: NodeHistory } {
-  const why = silence === undefined ? causeOf(fault, sighting, before, judging) : { name: 'silence', because: silence };
+  const why =
+    suppression === undefined
+      ? causeOf(fault, sighting, before, judging)
+      : { name: 'suppression', because: suppression };
   const kept: Sighting = why ? { ...sighting, explained: true } : sighting;
   const repeated = !judging.again && isRepeated(before, kept);
   const history = withSighting(before, kept);
@@ -120,12 +123,12 @@ function ownEffects(fault: Fault, repeated: boolean, settings: WorkerSettings): 
 
 /** The rules by which the fault takes back what is remembered of its device. */
 function cancelsOf(
-  { sighting, silence }: Arrived,
+  { sighting, suppression }: Arrived,
   history: NodeHistory,
   rules: readonly Rule[],
 ): readonly CancelRule[] {
   const { device } = sighting;
-  if (device === undefined || silence !== undefined) return [];
+  if (device === undefined || suppression !== undefined) return [];
   return rules
     .filter((rule) => rule.kind === 'cancel')
     .filter(

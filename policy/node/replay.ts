@@ -21,8 +21,8 @@ export function nodeReplay(settings: WorkerSettings, state: Readonly<Record<stri
       const { verdicts, history } = judgeFaults([fault], known, settings);
       histories.set(node, history);
       const [verdict] = verdicts;
-      const isNews = verdict !== undefined && (!verdict.repeated || isRuled(verdict));
-      return isNews ? verdict : undefined;
+      const isNew = verdict !== undefined && (!verdict.repeated || isRuled(verdict));
+      return isNew ? verdict : undefined;
     },
     state: () => Object.fromEntries(histories),
   };

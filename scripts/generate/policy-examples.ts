@@ -78,7 +78,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'jobMay.capacity': ['[hold, shrink]', 'no job may request standby nodes'],
   'jobMay.level': ['[job]', 'the whole job is restarted, whatever it asks for'],
   'jobMay.hang': ['[ignore, notify]', 'no job may ask to be restarted when it hangs'],
-  'jobMay.silence': ['[pod/*]', 'a job may silence the failures of its own pods for a while'],
+  'jobMay.suppression': ['[pod/*, xid/94]', 'a job may let its own failures, and Xid 94, come to nothing for a while'],
   'jobMay.retries': ['5', 'a job that asks for 50 gets 5, and the incident says so'],
 
   ...Object.fromEntries(
@@ -187,11 +187,11 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
     example: { [ours.retries]: '0' },
     does: 'its own crashes are left to its owner',
   },
-  silence: {
+  suppression: {
     values: 'codes, `until` a time, and a reason',
     means: 'faults that lead to nothing for this job until then',
-    limit: 'recovery.jobMay.silence',
-    example: { [ours.silence]: 'pod/exit until 2026-12-01T00:00:00Z: exits on purpose' },
+    limit: 'recovery.jobMay.suppression',
+    example: { [ours.suppression]: 'pod/exit until 2026-12-01T00:00:00Z: exits on purpose' },
     does: 'its exits are recorded and nothing is restarted until December',
   },
 };

@@ -49,7 +49,7 @@ describe('kcover judge replay', () => {
     expect(Object.keys(state)).toEqual(['a100-1', 'h100-1', 'b200-1']);
   });
 
-  it('follows the rules and silences of a settings file', async () => {
+  it('follows the rules and suppressions of a settings file', async () => {
     const config = join(directory, 'worker.yaml');
     writeFileSync(
       config,
@@ -57,7 +57,7 @@ describe('kcover judge replay', () => {
         'faults:',
         '  rules:',
         '    - {name: site-109, codes: [xid/109], count: 1, effects: [restart-job], because: known bug}',
-        '  silences:',
+        '  suppressions:',
         '    - {nodes: [h100-1], until: "2026-12-01T00:00:00Z", reason: firmware, owner: ada}',
       ].join('\n'),
     );

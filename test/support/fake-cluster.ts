@@ -57,7 +57,7 @@ export class FakeCluster {
   /** Why nodes cannot be written, while set. */
   unwritable: string | undefined;
   /** States of a node with which jobs were told of its faults. */
-  readonly told: string[] = [];
+  readonly notifiedStates: string[] = [];
   /** Why no node can be released despite retries, while set. */
   forbidden: string | undefined;
   /** A failing write has taken effect all the same. */
@@ -204,7 +204,7 @@ export class FakeCluster {
         return { kind: 'released' };
       },
       notifyJobs: async ({ node, faults }) => {
-        this.told.push(...faults.map(({ quarantine }) => quarantine?.state ?? 'none'));
+        this.notifiedStates.push(...faults.map(({ quarantine }) => quarantine?.state ?? 'none'));
         if (!this.view?.optedIn || !this.pods.some((pod) => pod.node === node)) return [];
         await this.client?.workflow.getHandle(jobWorkflowId(this.job)).signal('faultsObserved', { faults });
         return [jobWorkflowId(this.job)];

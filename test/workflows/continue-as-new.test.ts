@@ -272,7 +272,7 @@ describe('continue-as-new', () => {
       ({ phase }) => phase === 'quarantined',
     );
     expect(seen.because).toMatch(/Xid 13 returned at the same GPC and TPC/);
-    expect(cluster.told).toEqual([]);
+    expect(cluster.notifiedStates).toEqual([]);
     await rig.client.workflow.getHandle(workflowId).terminate();
   });
 

@@ -28,8 +28,8 @@ export function decided(
   const data = convicted(remember(before, decision), decision);
   if (kind === 'quarantine' && !data.quarantine) {
     const held = heldFor(data.held, decision, quarantineId(data.node, decision.at), request);
-    const told = decision.asks ? jobsOf(data, decision) : [];
-    return reserving(data, held, at, [...told, ...(isPersons ? [] : eventsOf(data, decision, because))]);
+    const notifications = decision.asks ? jobsOf(data, decision) : [];
+    return reserving(data, held, at, [...notifications, ...(isPersons ? [] : eventsOf(data, decision, because))]);
   }
   const why = kind === 'observe' && !isOut(data) ? `mode is observe; would quarantine: ${because}` : because;
   const isAnswered = answers(before, decision);

@@ -24,7 +24,7 @@ describe('what a job asks for', () => {
         'kcover.io/first-level': 'process',
         'kcover.io/hang': 'recover',
         'kcover.io/retries': '0',
-        'kcover.io/silence': 'pod/exit,xid/* until 2026-12-01T00:00:00Z: a known bug',
+        'kcover.io/suppress': 'pod/exit,xid/* until 2026-12-01T00:00:00Z: a known bug',
       }),
     ).toEqual(
       overrides({
@@ -36,7 +36,7 @@ describe('what a job asks for', () => {
         level: 'process',
         hang: 'recover',
         retries: 0,
-        silence: { codes: ['pod/exit', 'xid/*'], until: '2026-12-01T00:00:00Z', reason: 'a known bug' },
+        suppression: { codes: ['pod/exit', 'xid/*'], until: '2026-12-01T00:00:00Z', reason: 'a known bug' },
       }),
     );
   });
@@ -171,7 +171,7 @@ describe('what a job asks for', () => {
       'first-level',
       'hang',
       'retries',
-      'silence',
+      'suppress',
     ];
     const theirs = ['fault-scheduling', 'elastic-scheduling', 'fault-retry-times', 'pod-rescheduling', 'minReplicas'];
     const ignored = read(

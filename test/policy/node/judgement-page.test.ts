@@ -44,6 +44,6 @@ describe('the page about judgement', () => {
     const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
     const { faults } = workerSettings.parse(parse(example));
     expect(faults.rules.map(({ name }) => name)).toEqual(['xid-31-same-gpu', 'xid-45-often']);
-    expect(faults.silences).toHaveLength(1);
+    expect(faults.suppressions).toHaveLength(1);
   });
 });

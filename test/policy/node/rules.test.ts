@@ -351,15 +351,15 @@ describe('rules over time', () => {
     expect(rulesOf(settings({ faults: { rules: [own] } }).faults)).toHaveLength(builtInRules.length + 1);
   });
 
-  it('give way to a silence until it ends, which counts nothing', () => {
-    const silence = {
+  it('give way to a suppression until it ends, which counts nothing', () => {
+    const suppression = {
       codes: ['xid/*'],
       nodes: ['gpu-3'],
       until: '2026-11-21T08:00:00Z',
       reason: 'firmware test',
       owner: 'ada',
     };
-    const given = { faults: { silences: [silence] } };
+    const given = { faults: { suppressions: [suppression] } };
     const [silent, late] = play(
       [
         [0, xid(79)],
@@ -369,12 +369,12 @@ describe('rules over time', () => {
     );
     expect(silent).toMatchObject({
       effects: [],
-      because: ['silenced by ada until 2026-11-21T08:00:00Z: firmware test'],
+      because: ['suppressed by ada until 2026-11-21T08:00:00Z: firmware test'],
     });
     expect(late).toMatchObject({ effects: ['quarantine'], rules: [] });
-    const elsewhere = { faults: { silences: [{ ...silence, nodes: ['gpu-4'] }] } };
+    const elsewhere = { faults: { suppressions: [{ ...suppression, nodes: ['gpu-4'] }] } };
     expect(lastOf([[0, xid(79)]], elsewhere)).toMatchObject({ effects: ['quarantine'] });
-    const later = { faults: { silences: [{ ...silence, from: '2026-11-21T07:30:00Z' }] } };
+    const later = { faults: { suppressions: [{ ...suppression, from: '2026-11-21T07:30:00Z' }] } };
     expect(lastOf([[0, xid(79)]], later)).toMatchObject({ effects: ['quarantine'] });
   });
 

@@ -1,9 +1,9 @@
-/** Silences: faults that somebody expects, until a time. */
+/** Suppressions: faults that somebody expects, until a time. */
 
 import type { Fault } from '../../contract/faults/faults.ts';
 import { isCode } from './rules/rule.ts';
 
-interface Silence {
+interface Suppression {
   readonly codes?: readonly string[] | undefined;
   readonly nodes?: readonly string[] | undefined;
   readonly jobs?: readonly string[] | undefined;
@@ -13,14 +13,14 @@ interface Silence {
   readonly owner: string;
 }
 
-/** Why the fault leads to nothing now; undefined when no silence is about it. `job`: `namespace/name` where a job decides, not a node. */
-export function whySilent(
+/** Why the fault leads to nothing now; undefined when no suppression is about it. `job`: `namespace/name` where a job decides, not a node. */
+export function whySuppressed(
   { code, node }: Pick<Fault, 'code' | 'node'>,
-  silences: readonly Silence[],
+  suppressions: readonly Suppression[],
   now: number,
   job?: string,
 ): string | undefined {
-  const silence = silences.find(
+  const suppression = suppressions.find(
     ({ codes, nodes, jobs, from, until }) =>
       (from === undefined || Date.parse(from) <= now) &&
       now < Date.parse(until) &&
@@ -28,5 +28,5 @@ export function whySilent(
       (nodes === undefined || (node !== undefined && nodes.includes(node))) &&
       (jobs === undefined || (job !== undefined && jobs.includes(job))),
   );
-  return silence && `silenced by ${silence.owner} until ${silence.until}: ${silence.reason}`;
+  return suppression && `suppressed by ${suppression.owner} until ${suppression.until}: ${suppression.reason}`;
 }
