@@ -16,7 +16,7 @@ export interface NodeView {
   readonly taint?: { readonly value: string; readonly ours: boolean; readonly incident?: string };
   /** Last kernel line taken into account before a release. */
   readonly judged?: KernelPosition;
-  /** What rules over time remembered at the last release. */
+  /** What rules over time remembered at the last release; only where the node's own workflow reads it. */
   readonly history?: NodeHistory;
 }
 

@@ -34,7 +34,6 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
   const found = quarantineTaint(node, taint);
   const incident = metadata?.annotations?.[annotations.quarantineIncident];
   const judged = parseJudged(metadata?.annotations?.[annotations.judged]);
-  const history = parseHistory(metadata?.annotations?.[annotations.faultHistory]);
   return {
     name: metadata?.name ?? '',
     uid: metadata?.uid ?? '',
@@ -45,8 +44,13 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
       taint: { value: found.value ?? '', ours: incident !== undefined, ...(incident !== undefined && { incident }) },
     }),
     ...(judged && { judged }),
-    ...(history && { history }),
   };
+}
+
+/** What rules over time counted before a release; not part of the view, because an attempt has many nodes. */
+export function historyOf({ metadata }: V1Node): Pick<NodeView, 'history'> {
+  const history = parseHistory(metadata?.annotations?.[annotations.faultHistory]);
+  return history ? { history } : {};
 }
 
 /** The Ready condition of a Node object. */
