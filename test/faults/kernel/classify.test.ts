@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Classified, classifyLine } from '../../../faults/kernel/classify.ts';
+import sheet from '../../fixtures/kernel/nvlink5-decode.json' with { type: 'json' };
 
 type Expected = Partial<Classified>;
 
@@ -287,6 +288,20 @@ describe('Xids 144 to 150', () => {
     ['follow the catalogue where the word is not behind a unit', line('145, a tenant writes Nonfatal'), 'reset-gpu'],
   ])('%s', (_name, text, action) => {
     expect(classifyLine(text)).toMatchObject({ kind: 'xid', standing: 'current', action });
+  });
+
+  it('lead to what the decode sheet says in each of its rows', () => {
+    const actions = { IGNORE: 'ignore', XID_154_EVAL: 'ignore', RESET_GPU: 'reset-gpu' } as const;
+    const wrong = sheet.rows.flatMap(({ xid, units, subcode, status, severity, action }) =>
+      units.flatMap((unit) => {
+        const word = severity === 'Non-fatal' ? 'Nonfatal' : 'Fatal';
+        const first = `0x${((subcode << 20) >>> 0).toString(16).padStart(8, '0')}`;
+        const found = classifyLine(line(`${xid}, ${unit} ${word} XC0 i0 Link 00 (${first} ${status} ${zeros})`));
+        return found?.action === actions[action as keyof typeof actions] ? [] : [`${xid} ${unit} ${subcode} ${status}`];
+      }),
+    );
+    expect(sheet.rows).toHaveLength(91);
+    expect(wrong).toEqual([]);
   });
 
   it('name the far end where the decode sheet does', () => {
