@@ -90,6 +90,7 @@ const quarantineStates: readonly unknown[] = [
   'observed',
   'released',
   'not-ready',
+  'in-service',
 ] satisfies QuarantineStatus['state'][];
 const knownActions: readonly unknown[] = actions satisfies readonly Action[];
 

@@ -42,7 +42,7 @@ const fault = z.looseObject({
   kernel: z.looseObject({ bootId: text, sequence: count }).optional(),
   pod: z.looseObject({ name: text, uid: text, createdAt: time }).optional(),
   quarantine: z
-    .looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because })
+    .looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready', 'in-service']), because })
     .optional(),
 });
 
@@ -64,6 +64,7 @@ const overrides = z.looseObject({
   level: z.enum(restartLevels).optional(),
   hang: z.enum(hangResponses).optional(),
   retries: z.int().min(0).max(100).optional(),
+  suppression: z.looseObject({ codes: z.array(z.string()), until: time, reason: z.string() }).optional(),
   ignored: z.array(z.string()),
 });
 

@@ -24,6 +24,8 @@ export function judgeHypothetical(facts: PlanInput, settings: WorkerSettings): N
   if (fault?.node === undefined || fault.pod !== undefined) return { facts, steps: [], concerns: true };
   const view = facts.attempt.nodes.find(({ name }) => name === fault.node);
   const decision = decideNode({ ...(view && { node: view }), faults: [fault] }, settings);
+  if (decision.asks)
+    return { facts, decision, steps: quarantineSteps(fault.node, decision, settings), concerns: false };
   const state = holdOf(decision, fault);
   if (state === undefined) return { facts, decision, steps: [], concerns: false };
   const quarantine: QuarantineStatus = { state, because: decision.because };
@@ -45,7 +47,7 @@ function holdOf({ kind }: Undated<NodeDecision>, { code }: Fault): QuarantineSta
     case 'observe':
       return 'observed';
     case 'restart':
-      return code === nodeNotReady ? 'not-ready' : undefined;
+      return code === nodeNotReady ? 'not-ready' : 'in-service';
     case 'warn':
     case 'record':
       return undefined;

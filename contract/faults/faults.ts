@@ -26,10 +26,10 @@ export interface FaultyPod {
 
 /**
  * State of the node that a fault blames, reported by the node's workflow: quarantined, refused so far, unchanged because the mode is
- * `observe`, released, or not ready, so that Kubernetes itself keeps new pods off.
+ * `observe`, released, not ready, so that Kubernetes itself keeps new pods off, or in service: only its jobs must restart.
  */
 export interface QuarantineStatus {
-  readonly state: 'quarantined' | 'held' | 'observed' | 'released' | 'not-ready';
+  readonly state: 'quarantined' | 'held' | 'observed' | 'released' | 'not-ready' | 'in-service';
   readonly because: string;
 }
 

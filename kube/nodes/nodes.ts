@@ -3,6 +3,7 @@
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KcoverError } from '../../contract/errors.ts';
+import { parseHistory } from '../../contract/node/history.schema.ts';
 import type { KernelPosition } from '../../contract/faults/faults.ts';
 import { annotations } from '../../contract/ids.ts';
 import type { NodeView } from '../../contract/node/nodes.ts';
@@ -45,6 +46,12 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
     }),
     ...(judged && { judged }),
   };
+}
+
+/** What rules over time counted before a release; not part of the view, because an attempt has many nodes. */
+export function historyOf({ metadata }: V1Node): Pick<NodeView, 'history'> {
+  const history = parseHistory(metadata?.annotations?.[annotations.faultHistory]);
+  return history ? { history } : {};
 }
 
 /** The Ready condition of a Node object. */
@@ -91,6 +98,7 @@ export const annotationsOfNodes = [
   annotations.quarantinePreflight,
   annotations.judged,
   annotations.judgedState,
+  annotations.faultHistory,
   annotations.standbyNodeTaken,
 ] as const;
 

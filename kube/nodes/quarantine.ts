@@ -4,6 +4,7 @@ import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import type { QuarantineRequest } from '../../contract/wire/activities.ts';
 import { annotations } from '../../contract/ids.ts';
 import type { KernelPosition } from '../../contract/faults/faults.ts';
+import type { NodeHistory } from '../../contract/node/history.ts';
 import type { Quarantined } from '../../contract/node/nodes.ts';
 import { oneLine } from '../../contract/text.ts';
 import { judgedStateOf } from './judged.ts';
@@ -59,13 +60,18 @@ export function quarantineFound(node: V1Node, { taint }: QuarantineSettings): Om
   };
 }
 
-/** Removes the taint, cordon and annotations of this incident, and records what was taken into account. Changes of another incident stay. */
+/** Removes the taint, cordon and annotations of this incident, and records what was taken into account and what rules count. Changes of another incident stay. */
 export function releaseEdit(
   node: V1Node,
-  request: { readonly incident: string; readonly judged?: KernelPosition | undefined },
+  request: {
+    readonly incident: string;
+    readonly judged?: KernelPosition | undefined;
+    readonly history?: NodeHistory | undefined;
+  },
   { taint }: QuarantineSettings,
 ): { readonly ours: boolean; readonly change: NodeEdit | undefined } {
   const before = incidentOf(node);
+  const history = request.history?.length ? { [annotations.faultHistory]: JSON.stringify(request.history) } : {};
   const tainted = quarantineTaint(node, taint) !== undefined;
   const position = request.judged && { [annotations.judged]: formatJudged(request.judged) };
   const judged = { ...position, ...judgedStateOf(node) };
@@ -87,6 +93,7 @@ export function releaseEdit(
         [annotations.quarantineCordoned]: null,
         ...withoutPreflight(node),
         ...judged,
+        ...history,
       },
     },
   };
