@@ -117,6 +117,7 @@ const facts = z.strictObject({
   }),
   known: z.strictObject({
     fresh: z.array(fault),
+    found: z.array(fault).optional(),
     handled: z.array(fault),
     usage: z.array(
       z.looseObject({

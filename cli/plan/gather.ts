@@ -16,7 +16,7 @@ import { decides } from '../../policy/incident/pod-watch.ts';
 import type { Session } from '../clients/session.ts';
 import { type KnownFacts, nothingKnown, type PlanInput } from './facts.ts';
 import { type HypotheticalFault, hypotheticalFault } from './hypothetical.ts';
-import { readHolds, readKnown } from './known.ts';
+import { readFound, readHolds, readKnown } from './known.ts';
 import { withCapacity } from './capacity.ts';
 
 /** The request of the command line. */
@@ -47,7 +47,10 @@ export async function gatherFacts(
   const hypothetical = fault && hypotheticalFault({ ...fault, job: ref, pods, at });
 
   const history = await askedOf(session, (client) => readKnown(client, ref));
-  const known = history.answer ?? nothingKnown;
+  const before = history.answer ?? nothingKnown;
+  const faults = [...before.fresh, ...(hypothetical ? [hypothetical] : [])];
+  const behind = before.open ? undefined : (await askedOf(session, (client) => readFound(client, faults))).answer;
+  const known = { ...before, ...(behind && behind.found.length > 0 && { found: behind.found }) };
   const nodes = await readNodes(kube, [...known.fresh, ...known.handled], hypothetical, taint);
   const open = nodes.filter(({ taint: its }) => !its).map(({ name }) => name);
   const permission = await askedOf(session, (client) => readHolds(client, open));
@@ -61,7 +64,7 @@ export async function gatherFacts(
     nodes,
     ...(permission.answer ?? { undecided: [] }),
   };
-  const unseen = unseenOf(history, permission);
+  const unseen = [...unseenOf(history, permission), ...silentNodes(behind?.unanswered ?? [])];
   const facts: PlanInput = {
     schema: 1,
     at,
@@ -102,6 +105,9 @@ function unseenOf(
       : []),
   ];
 }
+
+const silentNodes = (nodes: readonly string[]): string[] =>
+  nodes.map((node) => `faults of ${node}, on which a pod failed: its workflow does not answer`);
 
 async function readNodes(
   kube: Kube,

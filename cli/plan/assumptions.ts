@@ -1,0 +1,132 @@
+/** The tools of a recovery that is only planned: decisions are those of the policy, answers of the cluster are assumed, and named. */
+
+import { KcoverError } from '../../contract/errors.ts';
+import type { JobView } from '../../contract/job/jobs.ts';
+import type { CapacityDecision, CapacityFacts } from '../../contract/recovery/plan.ts';
+import type { AttemptFacts, RecoveryDecision } from '../../contract/recovery/recovery.ts';
+import { iso } from '../../contract/settings/duration.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
+import { decideCapacity } from '../../policy/capacity/capacity.ts';
+import type { Undated } from '../../policy/decision.ts';
+import { decideRecovery } from '../../policy/recovery/recovery.ts';
+import { openOne } from '../../workflows/recovery/questions.ts';
+import type { Running } from '../../workflows/recovery/run-phase.ts';
+import type { RecoveryActivities, Tools } from '../../workflows/recovery/tools.ts';
+
+/** Capacity for some pods, by UID, or for all of the job; undefined when it is not known. */
+export type CapacityLook = (
+  pods: readonly string[] | undefined,
+  attempt: World['attempt'],
+) => Promise<CapacityFacts | undefined>;
+
+/** What the plan starts from. */
+export interface World {
+  readonly attempt: AttemptFacts & { readonly job: JobView };
+  readonly settings: WorkerSettings;
+  /** ms */
+  readonly at: number;
+  readonly look: CapacityLook;
+}
+
+/** What was decided last, and all that was assumed, each once. */
+export interface Notes {
+  recovery?: Undated<RecoveryDecision>;
+  capacity?: Undated<CapacityDecision>;
+  readonly assumed: Set<string>;
+}
+
+/** No time passes but in the level `process`: the plan takes every other answer to come at once. */
+export function assumedTools({ attempt, settings, at, look }: World, notes: Notes, running: () => Running): Tools {
+  let now = at;
+  let hasLooked = false;
+  let standbyTaken = false;
+  const { job } = attempt;
+  const assume = (what: string): void => void notes.assumed.add(what);
+  const date = () => ({ settings: '', at: now });
+  const capacityFor = (needed = job.podsExpected): CapacityFacts => {
+    assume(`there is capacity for ${needed} pods: it was not looked up`);
+    return { needed, fit: needed, fitWithStandby: needed, standbyNodes: [], because: '' };
+  };
+
+  const answers: RecoveryActivities = {
+    observeAttempt: async () => ({ ...attempt, at: now }),
+    listPods: async () => ({
+      pods: attempt.pods,
+      terminating: attempt.terminating ?? [],
+      digest: attempt.more?.digest ?? '',
+    }),
+    askProcesses: async () => undefined,
+    captureEvidence: async ({ pods, attempt: number }) => {
+      assume('the evidence can be captured');
+      const count = pods.length;
+      return { address: '', attempt: number, ranks: count, of: count, files: count, bytes: 0, digest: '', at: now };
+    },
+    awaitCheckpoint: async ({ atLeast: checkpointStep }) => {
+      assume('the checkpoint is saved in time');
+      return { kind: 'saved', checkpointStep, waitedMs: 0, because: 'assumed' };
+    },
+    observeCapacity: async ({ pods }) => {
+      const found = (await look(pods, attempt)) ?? (hasLooked ? undefined : capacityFor(pods?.length));
+      if (!found) throw new KcoverError('usage', 'this capacity was not looked up');
+      hasLooked = true;
+      return standbyTaken ? { ...found, fit: Math.max(found.fit, found.fitWithStandby) } : found;
+    },
+    takeStandbyNodes: async ({ nodes }) => {
+      assume('the standby nodes are free until they are taken');
+      standbyTaken = true;
+      return { taken: nodes };
+    },
+    stopAttempt: async () => {
+      assume('the stop succeeds: all its pods are gone within their grace period');
+      return { kind: 'stopped', at: iso(now), requests: 1 };
+    },
+    resizeJob: async ({ pods = job.podsExpected }) => ({ kind: 'resized', before: job.podsExpected, after: pods }),
+    resumeJob: async () => ({ resumed: true }),
+    awaitAttempt: async () => {
+      assume('all pods of the next attempt become ready in time');
+      return { kind: 'running', at: iso(now), pods: attempt.pods, startedAt: iso(now), misplaced: 0 };
+    },
+    verifyProgress: async ({ beyond, mostMs }) => {
+      if (running().state.phase === 'verifying') {
+        assume(`training passes step ${beyond} in time`);
+        return { kind: 'verified', progress: { step: beyond + 1, at: iso(now) }, because: 'assumed' };
+      }
+      assume('training does not go on inside its processes');
+      now += mostMs;
+      return { kind: 'unverified', because: 'this is assumed, to show what follows' };
+    },
+    recordIncident: async () => ({ address: '' }),
+  };
+
+  return {
+    now: () => now,
+    perform: (name, _summary, request) => {
+      const answer = answers[name] as (asked: typeof request) => ReturnType<RecoveryActivities[typeof name]>;
+      return answer(request);
+    },
+    tolerate: (work) =>
+      work.catch((error: unknown) => {
+        if (error instanceof KcoverError) return undefined;
+        throw error;
+      }),
+    decideRecovery: async (facts) => {
+      notes.recovery = decideRecovery(facts, settings);
+      return { ...notes.recovery, ...date() };
+    },
+    decideCapacity: async (request) => {
+      notes.capacity = decideCapacity(request, settings);
+      return { ...notes.capacity, ...date() };
+    },
+    wait: async () => {
+      const { state, dispatch } = running();
+      if (!openOne(state.questions)) return false;
+      assume('a person approves');
+      dispatch({ kind: 'questionAnswered', given: { approved: true, by: 'a person', reason: 'assumed' } });
+      return true;
+    },
+    unlessChanged: (_hasChanged, work) => work(),
+    alongside: (work) => work(),
+    signal: async () => undefined,
+    allAnnounced: async () => undefined,
+  };
+}
