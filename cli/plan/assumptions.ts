@@ -35,71 +35,23 @@ export interface Notes {
   readonly assumed: Set<string>;
 }
 
-/** No time passes but in the level `process`: the plan takes every other answer to come at once. */
-export function assumedTools({ attempt, settings, at, look }: World, notes: Notes, running: () => Running): Tools {
-  let now = at;
-  let hasLooked = false;
-  let standbyTaken = false;
-  const { job } = attempt;
+interface Assuming {
+  readonly world: World;
+  /** ms. No time passes but in the level `process`: every other answer is taken to come at once. */
+  readonly clock: { now: number };
+  assume(what: string): void;
+  running(): Running;
+}
+
+export function assumedTools(world: World, notes: Notes, running: () => Running): Tools {
+  const { settings } = world;
+  const clock = { now: world.at };
   const assume = (what: string): void => void notes.assumed.add(what);
-  const date = () => ({ settings: '', at: now });
-  const capacityFor = (needed = job.podsExpected): CapacityFacts => {
-    assume(`there is capacity for ${needed} pods: it was not looked up`);
-    return { needed, fit: needed, fitWithStandby: needed, standbyNodes: [], because: '' };
-  };
-
-  const answers: RecoveryActivities = {
-    observeAttempt: async () => ({ ...attempt, at: now }),
-    listPods: async () => ({
-      pods: attempt.pods,
-      terminating: attempt.terminating ?? [],
-      digest: attempt.more?.digest ?? '',
-    }),
-    askProcesses: async () => undefined,
-    captureEvidence: async ({ pods, attempt: number }) => {
-      assume('the evidence can be captured');
-      const count = pods.length;
-      return { address: '', attempt: number, ranks: count, of: count, files: count, bytes: 0, digest: '', at: now };
-    },
-    awaitCheckpoint: async ({ atLeast: checkpointStep }) => {
-      assume('the checkpoint is saved in time');
-      return { kind: 'saved', checkpointStep, waitedMs: 0, because: 'assumed' };
-    },
-    observeCapacity: async ({ pods }) => {
-      const found = (await look(pods, attempt)) ?? (hasLooked ? undefined : capacityFor(pods?.length));
-      if (!found) throw new KcoverError('usage', 'this capacity was not looked up');
-      hasLooked = true;
-      return standbyTaken ? { ...found, fit: Math.max(found.fit, found.fitWithStandby) } : found;
-    },
-    takeStandbyNodes: async ({ nodes }) => {
-      assume('the standby nodes are free until they are taken');
-      standbyTaken = true;
-      return { taken: nodes };
-    },
-    stopAttempt: async () => {
-      assume('the stop succeeds: all its pods are gone within their grace period');
-      return { kind: 'stopped', at: iso(now), requests: 1 };
-    },
-    resizeJob: async ({ pods = job.podsExpected }) => ({ kind: 'resized', before: job.podsExpected, after: pods }),
-    resumeJob: async () => ({ resumed: true }),
-    awaitAttempt: async () => {
-      assume('all pods of the next attempt become ready in time');
-      return { kind: 'running', at: iso(now), pods: attempt.pods, startedAt: iso(now), misplaced: 0 };
-    },
-    verifyProgress: async ({ beyond, mostMs }) => {
-      if (running().state.phase === 'verifying') {
-        assume(`training passes step ${beyond} in time`);
-        return { kind: 'verified', progress: { step: beyond + 1, at: iso(now) }, because: 'assumed' };
-      }
-      assume('training does not go on inside its processes');
-      now += mostMs;
-      return { kind: 'unverified', because: 'this is assumed, to show what follows' };
-    },
-    recordIncident: async () => ({ address: '' }),
-  };
-
+  const assuming: Assuming = { world, clock, assume, running };
+  const answers: RecoveryActivities = { ...capacityAnswers(assuming), ...stopAnswers(assuming) };
+  const date = () => ({ settings: '', at: clock.now });
   return {
-    now: () => now,
+    now: () => clock.now,
     perform: (name, _summary, request) => {
       const answer = answers[name] as (asked: typeof request) => ReturnType<RecoveryActivities[typeof name]>;
       return answer(request);
@@ -128,5 +80,74 @@ export function assumedTools({ attempt, settings, at, look }: World, notes: Note
     alongside: (work) => work(),
     signal: async () => undefined,
     allAnnounced: async () => undefined,
+  };
+}
+
+type CapacityActivity = 'observeCapacity' | 'takeStandbyNodes' | 'resizeJob';
+
+/** Standby nodes that were taken count from then on. */
+function capacityAnswers({ world: { attempt, look }, assume }: Assuming): Pick<RecoveryActivities, CapacityActivity> {
+  let hasLooked = false;
+  let standbyTaken = false;
+  const { podsExpected } = attempt.job;
+  const capacityFor = (needed = podsExpected): CapacityFacts => {
+    assume(`there is capacity for ${needed} pods: it was not looked up`);
+    return { needed, fit: needed, fitWithStandby: needed, standbyNodes: [], because: '' };
+  };
+  return {
+    observeCapacity: async ({ pods }) => {
+      const found = (await look(pods, attempt)) ?? (hasLooked ? undefined : capacityFor(pods?.length));
+      if (!found) throw new KcoverError('usage', 'this capacity was not looked up');
+      hasLooked = true;
+      return standbyTaken ? { ...found, fit: Math.max(found.fit, found.fitWithStandby) } : found;
+    },
+    takeStandbyNodes: async ({ nodes }) => {
+      assume('the standby nodes are free until they are taken');
+      standbyTaken = true;
+      return { taken: nodes };
+    },
+    resizeJob: async ({ pods = podsExpected }) => ({ kind: 'resized', before: podsExpected, after: pods }),
+  };
+}
+
+function stopAnswers({
+  world: { attempt },
+  clock,
+  assume,
+  running,
+}: Assuming): Omit<RecoveryActivities, CapacityActivity> {
+  const { pods, terminating = [], more } = attempt;
+  return {
+    observeAttempt: async () => ({ ...attempt, at: clock.now }),
+    listPods: async () => ({ pods, terminating, digest: more?.digest ?? '' }),
+    captureEvidence: async ({ attempt: number, pods: { length } }) => {
+      assume('the evidence can be captured');
+      const counts = { ranks: length, of: length, files: length, bytes: 0 };
+      return { address: '', attempt: number, ...counts, digest: '', at: clock.now };
+    },
+    awaitCheckpoint: async ({ atLeast: checkpointStep }) => {
+      assume('the checkpoint is saved in time');
+      return { kind: 'saved', checkpointStep, waitedMs: 0, because: 'assumed' };
+    },
+    stopAttempt: async () => {
+      assume('the stop succeeds: all its pods are gone within their grace period');
+      return { kind: 'stopped', at: iso(clock.now), requests: 1 };
+    },
+    resumeJob: async () => ({ resumed: true }),
+    awaitAttempt: async () => {
+      assume('all pods of the next attempt become ready in time');
+      return { kind: 'running', at: iso(clock.now), pods, startedAt: iso(clock.now), misplaced: 0 };
+    },
+    askProcesses: async () => undefined,
+    verifyProgress: async ({ beyond, mostMs }) => {
+      if (running().state.phase === 'verifying') {
+        assume(`training passes step ${beyond} in time`);
+        return { kind: 'verified', progress: { step: beyond + 1, at: iso(clock.now) }, because: 'assumed' };
+      }
+      assume('training does not go on inside its processes');
+      clock.now += mostMs;
+      return { kind: 'unverified', because: 'this is assumed, to show what follows' };
+    },
+    recordIncident: async () => ({ address: '' }),
   };
 }

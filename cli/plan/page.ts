@@ -40,7 +40,7 @@ export function pageOf(facts: PlanInput, plan: PlanReport): string {
       plan.steps.filter(({ otherwise }) => otherwise),
       'what would be done otherwise:',
     ),
-    ...(plan.assumed.length > 0 ? ['', 'assumed:', ...plan.assumed.map((each) => `  ${each}`)] : []),
+    ...(plan.assumed.length > 0 ? ['', 'the steps assume:', ...plan.assumed.map((each) => `  ${each}`)] : []),
   ].join('\n');
 }
 

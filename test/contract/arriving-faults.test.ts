@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { faultFields, faultSchema } from '../../contract/faults/fault.schema.ts';
 import { actions, faultLimits, quarantineStates, standings } from '../../contract/faults/faults.ts';
 import { faultSources } from '../../contract/faults/sources.ts';

@@ -139,12 +139,10 @@ function planned({ decision, before, after }: Visit<CheckpointData>): Line | und
   const plan = planOf(decision)?.checkpoint;
   if (!plan) return undefined;
   const { strategy, because } = plan;
-  if (strategy === 'on-termination') {
-    if (after.own.seen.length === before.own.seen.length) return undefined;
+  if (strategy === 'on-termination' && after.own.seen.length > before.own.seen.length)
     return { what: `one of step ${plan.atLeast} within ${formatDuration(plan.withinMs)} after the stop`, because };
-  }
   if (before.own.isNoted || !after.own.isNoted) return undefined;
-  return strategy === 'none'
-    ? { what: 'none is awaited', because }
-    : { what: `one beyond step ${plan.beyond}, ${formatDuration(plan.withinMs)} at most`, because };
+  return strategy === 'fresh'
+    ? { what: `one beyond step ${plan.beyond}, ${formatDuration(plan.withinMs)} at most`, because }
+    : { what: `none is awaited${strategy === 'none' ? '' : ' before the stop'}`, because };
 }
