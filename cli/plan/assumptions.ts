@@ -11,6 +11,7 @@ import type { Undated } from '../../policy/decision.ts';
 import { decideRecovery } from '../../policy/recovery/recovery.ts';
 import { openOne } from '../../workflows/recovery/questions.ts';
 import type { Running } from '../../workflows/recovery/run-phase.ts';
+import type { Phase } from '../../workflows/recovery/state.ts';
 import type { RecoveryActivities, Tools } from '../../workflows/recovery/tools.ts';
 
 /** Capacity for some pods, by UID, or for all of the job; undefined when it is not known. */
@@ -35,20 +36,12 @@ export interface Notes {
   readonly assumed: Set<string>;
 }
 
-interface Assuming {
-  readonly world: World;
-  /** ms. No time passes but in the level `process`: every other answer is taken to come at once. */
-  readonly clock: { now: number };
-  assume(what: string): void;
-  running(): Running;
-}
-
+/** No time passes but in the level `process`: every other answer is taken to come at once. */
 export function assumedTools(world: World, notes: Notes, running: () => Running): Tools {
   const { settings } = world;
   const clock = { now: world.at };
   const assume = (what: string): void => void notes.assumed.add(what);
-  const assuming: Assuming = { world, clock, assume, running };
-  const answers: RecoveryActivities = { ...capacityAnswers(assuming), ...stopAnswers(assuming) };
+  const answers = answersOf(world, clock, assume, () => running().state.phase);
   const date = () => ({ settings: '', at: clock.now });
   return {
     now: () => clock.now,
@@ -61,14 +54,8 @@ export function assumedTools(world: World, notes: Notes, running: () => Running)
         if (error instanceof KcoverError) return undefined;
         throw error;
       }),
-    decideRecovery: async (facts) => {
-      notes.recovery = decideRecovery(facts, settings);
-      return { ...notes.recovery, ...date() };
-    },
-    decideCapacity: async (request) => {
-      notes.capacity = decideCapacity(request, settings);
-      return { ...notes.capacity, ...date() };
-    },
+    decideRecovery: async (facts) => ({ ...(notes.recovery = decideRecovery(facts, settings)), ...date() }),
+    decideCapacity: async (request) => ({ ...(notes.capacity = decideCapacity(request, settings)), ...date() }),
     wait: async () => {
       const { state, dispatch } = running();
       if (!openOne(state.questions)) return false;
@@ -83,22 +70,33 @@ export function assumedTools(world: World, notes: Notes, running: () => Running)
   };
 }
 
-type CapacityActivity = 'observeCapacity' | 'takeStandbyNodes' | 'resizeJob';
-
-/** Standby nodes that were taken count from then on. */
-function capacityAnswers({ world: { attempt, look }, assume }: Assuming): Pick<RecoveryActivities, CapacityActivity> {
-  let hasLooked = false;
-  let standbyTaken = false;
+function answersOf(
+  { attempt, look }: World,
+  clock: { now: number },
+  assume: (what: string) => void,
+  phase: () => Phase,
+): RecoveryActivities {
+  const { pods, terminating = [], more } = attempt;
   const { podsExpected } = attempt.job;
-  const capacityFor = (needed = podsExpected): CapacityFacts => {
-    assume(`there is capacity for ${needed} pods: it was not looked up`);
-    return { needed, fit: needed, fitWithStandby: needed, standbyNodes: [], because: '' };
-  };
+  let looks = 0;
+  let standbyTaken = false;
   return {
-    observeCapacity: async ({ pods }) => {
-      const found = (await look(pods, attempt)) ?? (hasLooked ? undefined : capacityFor(pods?.length));
+    observeAttempt: async () => ({ ...attempt, at: clock.now }),
+    listPods: async () => ({ pods, terminating, digest: more?.digest ?? '' }),
+    captureEvidence: async ({ attempt: number, pods: { length } }) => {
+      assume('the evidence can be captured');
+      return { address: '', attempt: number, ranks: length, of: length, files: length, bytes: 0, digest: '' };
+    },
+    awaitCheckpoint: async ({ atLeast: checkpointStep }) => {
+      assume('the checkpoint is saved in time');
+      return { kind: 'saved', checkpointStep, waitedMs: 0, because: 'assumed' };
+    },
+    observeCapacity: async ({ pods: broken }) => {
+      const found = (await look(broken, attempt)) ?? (looks === 0 && capacityFor(broken?.length ?? podsExpected));
+      looks += 1;
       if (!found) throw new KcoverError('usage', 'this capacity was not looked up');
-      hasLooked = true;
+      if (found.because === notLookedUp) assume(`there is capacity for ${found.needed} pods: it was ${notLookedUp}`);
+      // Standby nodes that were taken count from then on.
       return standbyTaken ? { ...found, fit: Math.max(found.fit, found.fitWithStandby) } : found;
     },
     takeStandbyNodes: async ({ nodes }) => {
@@ -106,33 +104,11 @@ function capacityAnswers({ world: { attempt, look }, assume }: Assuming): Pick<R
       standbyTaken = true;
       return { taken: nodes };
     },
-    resizeJob: async ({ pods = podsExpected }) => ({ kind: 'resized', before: podsExpected, after: pods }),
-  };
-}
-
-function stopAnswers({
-  world: { attempt },
-  clock,
-  assume,
-  running,
-}: Assuming): Omit<RecoveryActivities, CapacityActivity> {
-  const { pods, terminating = [], more } = attempt;
-  return {
-    observeAttempt: async () => ({ ...attempt, at: clock.now }),
-    listPods: async () => ({ pods, terminating, digest: more?.digest ?? '' }),
-    captureEvidence: async ({ attempt: number, pods: { length } }) => {
-      assume('the evidence can be captured');
-      const counts = { ranks: length, of: length, files: length, bytes: 0 };
-      return { address: '', attempt: number, ...counts, digest: '', at: clock.now };
-    },
-    awaitCheckpoint: async ({ atLeast: checkpointStep }) => {
-      assume('the checkpoint is saved in time');
-      return { kind: 'saved', checkpointStep, waitedMs: 0, because: 'assumed' };
-    },
     stopAttempt: async () => {
       assume('the stop succeeds: all its pods are gone within their grace period');
       return { kind: 'stopped', at: iso(clock.now), requests: 1 };
     },
+    resizeJob: async ({ pods: after = podsExpected }) => ({ kind: 'resized', before: podsExpected, after }),
     resumeJob: async () => ({ resumed: true }),
     awaitAttempt: async () => {
       assume('all pods of the next attempt become ready in time');
@@ -140,7 +116,7 @@ function stopAnswers({
     },
     askProcesses: async () => undefined,
     verifyProgress: async ({ beyond, mostMs }) => {
-      if (running().state.phase === 'verifying') {
+      if (phase() === 'verifying') {
         assume(`training passes step ${beyond} in time`);
         return { kind: 'verified', progress: { step: beyond + 1, at: iso(clock.now) }, because: 'assumed' };
       }
@@ -151,3 +127,12 @@ function stopAnswers({
     recordIncident: async () => ({ address: '' }),
   };
 }
+
+const notLookedUp = 'not looked up';
+const capacityFor = (needed: number): CapacityFacts => ({
+  needed,
+  fit: needed,
+  fitWithStandby: needed,
+  standbyNodes: [],
+  because: notLookedUp,
+});

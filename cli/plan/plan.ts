@@ -133,7 +133,7 @@ function readCapacity({ capacity, capacityOfAll }: PlanInput): CapacityLook {
 }
 
 const withoutMode = (given: PlanInput): PlanInput => {
-  const { mode, ...overrides } = given.attempt.job.overrides ?? { ignored: [] };
-  const job = { ...given.attempt.job, overrides: mode === 'off' ? overrides : { ...overrides, ...(mode && { mode }) } };
-  return { ...given, attempt: { ...given.attempt, job } };
+  const { job } = given.attempt;
+  if (job.overrides?.mode !== 'off') return given;
+  return { ...given, attempt: { ...given.attempt, job: { ...job, overrides: { ...job.overrides, mode: 'grace' } } } };
 };

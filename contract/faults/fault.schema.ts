@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { identifier, time } from '../plain-line.schema.ts';
 import { nodePattern } from '../preflight/preflight.ts';
 import { actions, type Fault, faultLimits, quarantineStates, standings } from './faults.ts';
-import { type FaultSource, faultSources } from './sources.ts';
+import { faultSourceNames } from './sources.ts';
 
 const most = faultLimits;
 
@@ -17,7 +17,7 @@ export const nodeName = filled(most.name).regex(nodePattern, 'is no name');
 /** Every field of a fault. */
 export const faultFields = {
   id: filled(most.id),
-  source: z.enum(Object.keys(faultSources) as [FaultSource, ...FaultSource[]]),
+  source: z.enum(faultSourceNames),
   code: filled(most.code),
   message: text(most.message),
   seenAt: time,

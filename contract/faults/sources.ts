@@ -87,6 +87,8 @@ export const faultSources = {
 
 export type FaultSource = keyof typeof faultSources;
 
+export const faultSourceNames = Object.keys(faultSources) as [FaultSource, ...FaultSource[]];
+
 /** The traits by name, as the interface has them: optional ones included. */
 export const traitsOf = (source: FaultSource): SourceTraits => faultSources[source];
 
@@ -95,4 +97,4 @@ export const isFaultSource = (value: unknown): value is FaultSource =>
 
 /** Names of the sources that a role may report. */
 export const sourcesOf = (reporter: SourceTraits['reporter']): readonly FaultSource[] =>
-  (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].reporter === reporter);
+  faultSourceNames.filter((name) => faultSources[name].reporter === reporter);
