@@ -17,11 +17,11 @@ import type { RecoveryActivities, Tools } from '../../workflows/recovery/tools.t
 /** Capacity for some pods, by UID, or for all of the job; undefined when it is not known. */
 export type CapacityLook = (
   pods: readonly string[] | undefined,
-  attempt: World['attempt'],
+  attempt: StartingPoint['attempt'],
 ) => Promise<CapacityFacts | undefined>;
 
 /** What the plan starts from. */
-export interface World {
+export interface StartingPoint {
   readonly attempt: AttemptFacts & { readonly job: JobView };
   readonly settings: WorkerSettings;
   /** ms */
@@ -37,11 +37,11 @@ export interface Notes {
 }
 
 /** No time passes but in the level `process`: every other answer is taken to come at once. */
-export function assumedTools(world: World, notes: Notes, running: () => Running): Tools {
-  const { settings } = world;
-  const clock = { now: world.at };
+export function assumedTools(start: StartingPoint, notes: Notes, running: () => Running): Tools {
+  const { settings } = start;
+  const clock = { now: start.at };
   const assume = (what: string): void => void notes.assumed.add(what);
-  const answers = answersOf(world, clock, assume, () => running().state.phase);
+  const answers = answersOf(start, clock, assume, () => running().state.phase);
   const date = () => ({ settings: '', at: clock.now });
   return {
     now: () => clock.now,
@@ -71,7 +71,7 @@ export function assumedTools(world: World, notes: Notes, running: () => Running)
 }
 
 function answersOf(
-  { attempt, look }: World,
+  { attempt, look }: StartingPoint,
   clock: { now: number },
   assume: (what: string) => void,
   phase: () => Phase,

@@ -18,7 +18,7 @@ import { nextState } from '../../workflows/state-machine.ts';
 import type { PlanInput } from './facts.ts';
 import type { PlanStep, Verdict } from './recovery.ts';
 
-interface IncidentCourse {
+interface PlannedIncident {
   readonly decision: Undated<IncidentDecision>;
   readonly steps: readonly PlanStep[];
   /** When it is decided, ms: after all waits. */
@@ -30,7 +30,7 @@ interface IncidentCourse {
 /** Upper bound of consecutive waits, so that the loop ends. */
 const mostWaits = 5;
 
-export function planIncident(facts: PlanInput, settings: WorkerSettings): IncidentCourse {
+export function planIncident(facts: PlanInput, settings: WorkerSettings): PlannedIncident {
   const { job } = facts.attempt;
   const { ref } = job;
   const steps: PlanStep[] = [];
@@ -86,20 +86,10 @@ function firstJobState({ attempt: { job }, known, hypothetical }: PlanInput, at:
 
 /** What people are told where no recovery begins. */
 export function verdictOf({ attempt: { job } }: PlanInput, decision: Undated<IncidentDecision>): Verdict {
-  const { because } = decision;
-  switch (decision.kind) {
-    case 'refuse':
-      return {
-        does: 'nothing',
-        because: `refused until ${iso(decision.until)}: ${because}`,
-        remedy: decision.remedy,
-      };
-    case 'paused':
-      return { does: 'holds', because, remedy: `kcover resume ${jobTitle(job.ref)} -n ${job.ref.namespace}` };
-    case 'wait':
-      return { does: 'holds', because };
-    case 'open':
-    case 'nothing':
-      return { does: 'nothing', because };
-  }
+  const { kind, because } = decision;
+  if (kind === 'refuse')
+    return { does: 'nothing', because: `refused until ${iso(decision.until)}: ${because}`, remedy: decision.remedy };
+  if (kind === 'paused')
+    return { does: 'holds', because, remedy: `kcover resume ${jobTitle(job.ref)} -n ${job.ref.namespace}` };
+  return { does: kind === 'wait' ? 'holds' : 'nothing', because };
 }

@@ -13,7 +13,7 @@ import { nextState } from '../../workflows/state-machine.ts';
 import type { PlanInput } from './facts.ts';
 import type { PlanStep } from './recovery.ts';
 
-interface NodeCourse {
+interface PlannedNode {
   /** With the fault as the job receives it, and the node as it is then. */
   readonly facts: PlanInput;
   readonly steps: readonly PlanStep[];
@@ -24,7 +24,7 @@ interface NodeCourse {
   readonly isReported: boolean;
 }
 
-export function planNode(facts: PlanInput, settings: WorkerSettings): NodeCourse {
+export function planNode(facts: PlanInput, settings: WorkerSettings): PlannedNode {
   const { hypothetical: fault, attempt } = facts;
   if (fault?.node === undefined || fault.pod !== undefined) return { facts, steps: [], assumed: [], isReported: true };
   const known = attempt.nodes.find(({ name }) => name === fault.node);

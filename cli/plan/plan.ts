@@ -46,11 +46,11 @@ export async function planOf(
     const because = 'the job is not opted in';
     return { ...nothingYet(given), does: 'nothing', because, remedy };
   }
-  const report = await courseOf(given, settings, look);
+  const report = await runMachines(given, settings, look);
   const { recovery } = report.decisions;
   if (recovery?.kind !== 'end' || !recovery.plan) return report;
   // Refused by the mode of kcover or of the job: what would be done without it.
-  const other = await courseOf(withoutMode(given), { ...settings, mode: 'act' }, look);
+  const other = await runMachines(withoutMode(given), { ...settings, mode: 'act' }, look);
   const otherwise = other.steps.filter(({ step }) => step !== 'quarantine' && step !== 'wait');
   return {
     ...report,
@@ -68,7 +68,7 @@ const nothingYet = ({ attempt: { job } }: PlanInput) => ({
 });
 
 /** From the node to the proof. */
-async function courseOf(given: PlanInput, settings: WorkerSettings, look: CapacityLook): Promise<PlanReport> {
+async function runMachines(given: PlanInput, settings: WorkerSettings, look: CapacityLook): Promise<PlanReport> {
   const node = planNode(given, settings);
   const { facts, assumed } = node;
   const report = { ...nothingYet(given), assumed, steps: node.steps };
@@ -84,13 +84,13 @@ async function courseOf(given: PlanInput, settings: WorkerSettings, look: Capaci
   if (incident && !incident.input)
     return { ...report, ...verdictOf(facts, incident.decision), steps, decisions: before };
   const first = incident?.input ? firstState(incident.input, incident.at) : openState(facts, settings, at);
-  const world = { attempt: facts.attempt, settings, at: incident?.at ?? at, look };
-  const { notes, ...course } = await planRecovery(first, world);
+  const start = { attempt: facts.attempt, settings, at: incident?.at ?? at, look };
+  const { notes, ...planned } = await planRecovery(first, start);
   const { recovery, capacity } = notes;
   const plan = recovery?.kind === 'stop' ? recovery.plan : undefined;
   return {
-    ...course,
-    steps: [...steps, ...course.steps],
+    ...planned,
+    steps: [...steps, ...planned.steps],
     assumed: [...assumed, ...notes.assumed],
     ignored: plan?.ignored ?? report.ignored,
     decisions: { ...before, ...(recovery && { recovery }), ...(capacity && { capacity }) },

@@ -10,7 +10,7 @@ import type { In, RecoveryState, Stopping } from '../../workflows/recovery/state
 import { type StepName, steps } from '../../workflows/recovery/steps/index.ts';
 import { recoveryTransitions } from '../../workflows/recovery/transitions.ts';
 import { Machine } from '../../workflows/state-machine.ts';
-import { assumedTools, type Notes, type World } from './assumptions.ts';
+import { assumedTools, type Notes, type StartingPoint } from './assumptions.ts';
 
 export interface PlanStep {
   readonly step: StepName | 'quarantine' | 'wait' | 'stop' | 'restart' | 'verify';
@@ -27,7 +27,7 @@ export interface Verdict {
   readonly remedy?: string;
 }
 
-interface RecoveryCourse extends Verdict {
+interface PlannedRecovery extends Verdict {
   readonly steps: readonly PlanStep[];
   readonly notes: Notes;
 }
@@ -35,7 +35,7 @@ interface RecoveryCourse extends Verdict {
 /** Far above the number of phases between two stops. */
 const mostPhases = 200;
 
-export async function planRecovery(first: RecoveryState, world: World): Promise<RecoveryCourse> {
+export async function planRecovery(first: RecoveryState, start: StartingPoint): Promise<PlannedRecovery> {
   const machine = new Machine<RecoveryState, RecoveryEvent>(recoveryTransitions, first);
   const notes: Notes = { assumed: new Set() };
   const running: Running = {
@@ -44,14 +44,14 @@ export async function planRecovery(first: RecoveryState, world: World): Promise<
     },
     dispatch: (event) => machine.dispatch({ ...event, at: running.tools.now() }),
     announceAll: () => undefined,
-    tools: assumedTools(world, notes, () => running),
+    tools: assumedTools(start, notes, () => running),
   };
   const done: PlanStep[] = [];
   for (let phases = 0; machine.state.phase !== 'ending' && machine.state.shown.phase !== 'held'; phases += 1) {
     if (phases >= mostPhases) throw new Error(`no end after ${mostPhases} phases, in ${machine.state.phase}`);
     const before = machine.state;
     await runPhase(running);
-    done.push(...stepsOf(before, machine.state, world.attempt.job));
+    done.push(...stepsOf(before, machine.state, start.attempt.job));
   }
   return { ...verdictOf(first, machine.state, notes), steps: done, notes };
 }

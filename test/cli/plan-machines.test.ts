@@ -58,7 +58,7 @@ describe('a plan runs the machines of the workflows', () => {
 
   it.each<[JobOverrides['capacity'], readonly string[], string]>([
     ['standby', ['take standby nodes gpu-7', 'go on'], 'the standby nodes are free until they are taken'],
-    ['ask', ['a person has 30m; silence means deny', 'go on'], 'a person approves'],
+    ['ask', ['a person has 30m; without an answer: deny', 'go on'], 'a person approves'],
   ])('looks for capacity once more after the choice %s', async (capacity, rows, assumed) => {
     const short = { needed: 4, fit: 3, fitWithStandby: 4, standbyNodes: ['gpu-7'], because: '2 nodes: cordoned' };
     const plan = await planOf(training(capacity ? { capacity } : {}, {}, { capacity: short }), act());

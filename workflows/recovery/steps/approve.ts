@@ -30,4 +30,4 @@ export const approve: Step<'approve', null, never> = {
 };
 
 export const withoutAnswer = ({ withinMs, otherwise }: Pick<Approval, 'withinMs' | 'otherwise'>): string =>
-  `a person has ${formatDuration(withinMs)}; silence means ${otherwise}`;
+  `a person has ${formatDuration(withinMs)}; without an answer: ${otherwise}`;
