@@ -13,6 +13,7 @@ import { metricsPage } from './generate/metrics-page.ts';
 import { policyPage } from './generate/policy-page.ts';
 import { rbacPage } from './generate/rbac-page.ts';
 import { settingsPage } from './generate/settings-page.ts';
+import { sourcesPage } from './generate/sources-page.ts';
 import { withStateDiagrams } from './generate/state-diagrams.ts';
 
 /** What each page should be; one that people write too is given as it is. */
@@ -23,6 +24,7 @@ const pages: Readonly<Record<string, (page: string) => string>> = {
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/policy.md': policyPage,
   'docs/reference/settings.md': settingsPage,
+  'docs/reference/sources.md': sourcesPage,
   'docs/reference/rbac.yaml': rbacPage,
   'docs/reference/admission.yaml': admissionPage,
   'charts/kcover/templates/admission.yaml': chartAdmission,

@@ -147,6 +147,21 @@ const table = {
   announce: announcement,
 } as const satisfies Record<Exclude<Name, `decide${string}`>, ActivityOptions>;
 
+/**
+ * In a storm, activities wait for a free slot: what protects nodes and jobs comes before what observes them, and that before what is written for
+ * people. Lower comes sooner; 3 is Temporal's default.
+ */
+const priorityKeys: Partial<Record<Performed, number>> = {
+  reserveQuarantine: 1,
+  quarantineNode: 1,
+  notifyJobs: 1,
+  stopAttempt: 1,
+  resumeJob: 1,
+  noteVerdict: 5,
+  recordIncident: 5,
+  announce: 5,
+};
+
 const decided = (summary: string) => proxyLocalActivities<DecisionActivities>({ ...decision, summary });
 export const { decideNode } = decided('what the faults mean for the node');
 export const { decideIncident } = decided('whether the faults open an incident');
@@ -186,7 +201,8 @@ function schedule<N extends Performed>(
 ): ReturnType<Activities[N]> {
   const options = table[name];
   const queue = waits.includes(options) && { taskQueue: waitsTaskQueue(workflowInfo().taskQueue) };
-  const proxy = proxyActivities<Activities>({ ...options, ...queue, summary: short(summary) });
+  const priority = { priorityKey: priorityKeys[name] ?? 3 };
+  const proxy = proxyActivities<Activities>({ ...options, ...queue, priority, summary: short(summary) });
   return (proxy[name] as (...args: readonly unknown[]) => unknown)(request, ...(along ? [along] : [])) as ReturnType<
     Activities[N]
   >;

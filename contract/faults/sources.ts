@@ -9,6 +9,8 @@ import type { Blame } from './blame.ts';
 export interface SourceTraits {
   /** What it observes, for people. */
   readonly observes: string;
+  /** What must be there before it observes anything, for people. */
+  readonly needs: string;
   /** The role that may report its faults. The intake refuses every source that is not an agent's. */
   readonly reporter: 'agent' | 'controller' | 'worker';
   /** Form of its codes. */
@@ -25,11 +27,14 @@ export interface SourceTraits {
   readonly actions?: Readonly<Record<string, Action>>;
   /** What may be reported shortly after it: an incident waits that long. */
   readonly mayPrecede?: string;
+  /** Strongest response to its faults, whatever their action. */
+  readonly atMost?: 'record' | 'warn';
 }
 
 export const faultSources = {
   kernel: {
     observes: 'lines of drivers in the kernel log of a node',
+    needs: 'the agent on the node, which reads `/dev/kmsg`; on by default',
     reporter: 'agent',
     codes: /^(xid|sxid|kernel)\/[\w-]{1,40}$/,
     about: 'node',
@@ -38,6 +43,7 @@ export const faultSources = {
   },
   link: {
     observes: 'RDMA links of a node (InfiniBand, RoCE)',
+    needs: "`links.devices` of the agent's settings, and `/sys` of the node mounted by `agent.volumes`; off by default",
     reporter: 'agent',
     codes: /^link\/[\w-]{1,40}$/,
     about: 'node',
@@ -47,6 +53,7 @@ export const faultSources = {
   },
   pod: {
     observes: 'containers and pods that end',
+    needs: 'nothing: the controller watches the pods of opted-in jobs',
     reporter: 'controller',
     codes: /^pod\/[\w-]{1,40}$/,
     about: 'pod',
@@ -55,6 +62,7 @@ export const faultSources = {
   },
   node: {
     observes: 'the Node object',
+    needs: 'nothing: the controller watches nodes with accelerators',
     reporter: 'controller',
     codes: /^node\/[\w-]{1,40}$/,
     about: 'node',
@@ -62,6 +70,8 @@ export const faultSources = {
   },
   preflight: {
     observes: 'the verdict of a preflight',
+    needs:
+      'an init container that tests the node ([preflight](../preflight.md)), and the agent or the intake to collect its report',
     reporter: 'worker',
     codes: /^preflight\/[\w-]{1,40}$/,
     about: 'node',
@@ -71,13 +81,26 @@ export const faultSources = {
   },
   progress: {
     observes: 'training that makes no progress',
+    needs: 'a trainer that reports its steps ([progress](../progress.md))',
     reporter: 'controller',
     codes: /^progress\/[\w-]{1,40}$/,
     about: 'job',
     blame: 'unknown',
   },
+  log: {
+    observes: 'logs of containers',
+    needs: 'nothing for the evidence of a stop; `kcover classify --log` for a log at hand',
+    reporter: 'worker',
+    codes: /^log\/[\w-]{1,40}$/,
+    about: 'job',
+    byTenant: true,
+    blame: 'unknown',
+    // Whoever runs a container writes its log.
+    atMost: 'warn',
+  },
   operator: {
     observes: 'the request of a person',
+    needs: 'the right to send signals or updates in Temporal, or `kcover recover`',
     reporter: 'worker',
     codes: /^operator\/[\w-]{1,40}$/,
     about: 'job',

@@ -1,5 +1,4 @@
 import { type Field, fieldsOf, peel, type Schema, shapeOf, written } from '../../cli/settings/fields.ts';
-import { faultSources, type SourceTraits } from '../../contract/faults/sources.ts';
 import { labels } from '../../contract/ids.ts';
 import { referenceOverrides, overrideAnnotations } from '../../contract/job/job-overrides.ts';
 import { recoverySettings } from '../../contract/recovery/settings.schema.ts';
@@ -10,14 +9,11 @@ import { annotationExamples, settingExamples, referenceExamples, type OverrideEx
 export const policyPage = (): string =>
   [
     generated(
-      'contract/faults/sources.ts, contract/recovery/settings.schema.ts, contract/job/job-overrides.ts and scripts/generate/policy-examples.ts',
+      'contract/recovery/settings.schema.ts, contract/job/job-overrides.ts and scripts/generate/policy-examples.ts',
     ),
     '# Policy of a recovery',
     "What decides how a job is recovered: `recovery` in the worker's [settings](settings.md), and what the job asks for by its annotations, as far as the operator lets it. What each step does with it: [recovery](../recovery.md). `kcover plan JOB` says what would be done now, and `kcover config check worker FILE` what a file leads to.",
-    'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training counts as stalled).',
-    '## Where faults come from',
-    'Every fault has a source, and a code of that source. `about` says whom it concerns: a fault of a node concerns every job that has pods there.',
-    sourceTable(),
+    'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training counts as stalled). Where faults come from: [sources](sources.md).',
     '## What the operator says',
     'Each example is a whole file: one setting, and the default of all others.',
     ...groups().flatMap(([name, describe, fields]) => [
@@ -48,30 +44,6 @@ export const policyPage = (): string =>
   ]
     .join('\n\n')
     .trimEnd() + '\n';
-
-const sourceTable = (): string =>
-  markdownTable(
-    [
-      'source',
-      'observes',
-      'reported by',
-      'codes',
-      'about',
-      'actions of its codes',
-      'blame, unless action or code say more',
-    ],
-    Object.entries<SourceTraits>(faultSources).map(([name, { observes, reporter, codes, about, actions, blame }]) => [
-      `\`${name}\``,
-      observes,
-      reporter,
-      `\`${codes.source}\``,
-      about,
-      Object.entries(actions ?? {})
-        .map(([code, action]) => `\`${code}\` ${action}`)
-        .join(', '),
-      blame,
-    ]),
-  );
 
 /** Top-level settings first, then each group in the order of the schema. */
 function groups(): readonly (readonly [name: string, describe: string | undefined, fields: readonly Field[]])[] {

@@ -13,7 +13,10 @@ export interface RecordedHistory {
 
 export interface RecordedEvent {
   readonly eventType: string;
-  readonly activityTaskScheduledEventAttributes?: { readonly activityType: { readonly name: string } };
+  readonly activityTaskScheduledEventAttributes?: {
+    readonly activityType: { readonly name: string };
+    readonly priority?: { readonly priorityKey?: number };
+  };
   readonly workflowExecutionStartedEventAttributes?: {
     readonly workflowId?: string;
     readonly input?: { readonly payloads: readonly { readonly data: string }[] };

@@ -4,8 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { preflightWorkflowId } from '../../contract/ids.ts';
 import type { CollectedReport } from '../../contract/preflight/preflight.ts';
 import type { PreflightStatus } from '../../contract/preflight/runs.ts';
-import { settings } from '../support/builders.ts';
-import { reportOf, reportsOf } from '../support/preflight-reports.ts';
+import { reportsOf } from '../support/preflight-reports.ts';
 import { eventually } from '../support/rig.ts';
 import type { ReplayFixture, Recording } from './recording.ts';
 
@@ -17,13 +16,6 @@ export const preflightRecordings: readonly Recording[] = [
     await report(fixture, reportsOf({ size: 8, attempt: 3 }));
     await preflightIs(handle, 3);
     return { 'preflight/slow-node-then-superseded-then-healthy': await workloadGone(fixture, handle) };
-  },
-  async (fixture) => {
-    fixture.cluster.settings = settings({ mode: 'act', preflight: { collection: '300ms' } });
-    const handle = await report(fixture, [reportOf({ size: 4, broken: [1] }, 1)]);
-    await report(fixture, reportsOf({ size: 4, broken: [1] }).slice(0, 3));
-    await preflightIs(handle, 1);
-    return { 'preflight/broken-node-at-once-then-expired': await workloadGone(fixture, handle) };
   },
 ];
 

@@ -10,36 +10,12 @@ import type { NodeStatus } from '../../contract/node/nodes.ts';
 import { kernelFault, nodeView, podFaultNow, reserveLimit, settings } from '../support/builders.ts';
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import { eventually } from '../support/rig.ts';
-import { gone, outcome, recoveryIs, statusOf, signalFaults, train, watch, request } from './acts.ts';
+import { gone, outcome, recoveryIs, statusOf, signalFaults, watch, request } from './acts.ts';
 import { preflightRecordings } from './preflight-recordings.ts';
 import { trustRecordings } from './trust-recordings.ts';
 import type { ReplayFixture, Recording } from './recording.ts';
 
 export const recordings: readonly Recording[] = [
-  async (fixture) => {
-    const job = await watch(fixture);
-    await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
-    const incident = await outcome(job, 'restarted');
-    return { 'recovery/restarted': incident, 'trainingJob/restarted-then-gone': await gone(fixture, job) };
-  },
-  async (fixture) => {
-    const job = await watch(fixture);
-    await signalFaults(job, kernelFault({ quarantine: { state: 'held', because: '2 nodes are out and 2 may be' } }));
-    await recoveryIs(fixture, job, 'held');
-    await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
-    const incident = await outcome(job, 'restarted');
-    return {
-      'recovery/held-then-restarted': incident,
-      'trainingJob/fault-forwarded-to-the-open-incident': await gone(fixture, job),
-    };
-  },
-  async (fixture) => {
-    fixture.cluster.settings = settings();
-    const job = await watch(fixture);
-    await signalFaults(job, kernelFault({ quarantine: { state: 'observed', because: 'xid/79' } }));
-    const incident = await outcome(job, 'refused');
-    return { 'recovery/refused-in-mode-observe': incident, 'trainingJob/observed-then-gone': await gone(fixture, job) };
-  },
   async (fixture) => {
     const open = quarantine(fixture.cluster);
     const job = await watch(fixture);
@@ -53,7 +29,8 @@ export const recordings: readonly Recording[] = [
     await fixture.rig.client.workflow.getHandle(incident).cancel();
     await outcome(job, 'cancelled');
     open();
-    return { 'recovery/cancelled-after-a-stop': incident, 'trainingJob/recovery-cancelled': await gone(fixture, job) };
+    await gone(fixture, job);
+    return { 'recovery/cancelled-after-a-stop': incident };
   },
   async (fixture) => {
     const open = quarantine(fixture.cluster);
@@ -71,54 +48,6 @@ export const recordings: readonly Recording[] = [
       'recovery/restarted-after-two-stops': incident,
       'trainingJob/two-faults-one-incident': await gone(fixture, job),
     };
-  },
-  async (fixture) => {
-    fixture.cluster.unobservable = 'the Kubernetes API did not answer';
-    const job = await watch(fixture);
-    await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
-    await recoveryIs(fixture, job, 'held');
-    fixture.cluster.unobservable = undefined;
-    return {
-      'recovery/unobservable-then-restarted': await outcome(job, 'restarted'),
-      'trainingJob/unobservable-then-gone': await gone(fixture, job),
-    };
-  },
-  async (fixture) => {
-    fixture.cluster.change('gpu-3', { ready: false });
-    fixture.cluster.dead.add('gpu-3');
-    const job = await watch(fixture);
-    const lost = {
-      source: 'node',
-      code: 'node/not-ready',
-      quarantine: { state: 'not-ready', because: 'its kubelet is silent' },
-    } as const;
-    await signalFaults(job, kernelFault({ id: 'node/not-ready/3', ...lost }));
-    return {
-      'recovery/forced-on-a-dead-node': await outcome(job, 'restarted'),
-      'trainingJob/dead-node-then-gone': await gone(fixture, job),
-    };
-  },
-  async (fixture) => {
-    fixture.cluster.settings = settings({ mode: 'act', recovery: { attempts: 1 } });
-    const open = quarantine(fixture.cluster);
-    const job = await watch(fixture);
-    await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
-    await recoveryIs(fixture, job, 'restarting');
-    await signalFaults(job, fixture.cluster.quarantined(kernelFault({ id: 'kernel/boot-2/8', node: 'gpu-4' })));
-    const incident = await outcome(job, 'escalated');
-    open();
-    return { 'recovery/escalated': incident, 'trainingJob/escalated-then-gone': await gone(fixture, job) };
-  },
-  async (fixture) => {
-    const job = await watch(fixture);
-    await signalFaults(job, kernelFault({ quarantine: { state: 'held', because: '2 nodes are out and 2 may be' } }));
-    await recoveryIs(fixture, job, 'held');
-    if (fixture.cluster.view)
-      fixture.cluster.view = { ...fixture.cluster.view, finished: { as: 'failed', because: 'BackoffLimitExceeded' } };
-    await job.signal('jobObserved', { change: 'finished' });
-    await job.result();
-    const [record] = fixture.cluster.records;
-    return { 'recovery/failed-by-its-own-controller': record?.incident ?? '', 'trainingJob/failed': job.workflowId };
   },
   async (fixture) => {
     fixture.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 1 } } });
@@ -141,43 +70,6 @@ export const recordings: readonly Recording[] = [
     return { 'trainingJob/budget-refused-then-asked': await gone(fixture, job) };
   },
   async (fixture) => {
-    if (fixture.cluster.view) fixture.cluster.view = { ...fixture.cluster.view, canStopBy: [], restartPolicy: 'Never' };
-    const job = await watch(fixture);
-    await eventually(
-      () => fixture.cluster.reasons(),
-      (reasons) => reasons.includes('NotRecoverable'),
-    );
-    if (fixture.cluster.view) fixture.cluster.view = { ...fixture.cluster.view, optedIn: false };
-    await job.signal('jobObserved', { change: 'opted-out' });
-    await job.result();
-    return { 'trainingJob/not-recoverable-then-opted-out': job.workflowId };
-  },
-  async (fixture) => {
-    const node = await fault(fixture, {});
-    await nodeIs(node, 'quarantined');
-    return { 'nodeQuarantine/released': await release(node) };
-  },
-  async (fixture) => {
-    fixture.cluster.settings = settings({ mode: 'act', quarantine: { quiet: '50ms' } });
-    const node = await fault(fixture, { code: 'xid/13', action: 'restart-app' });
-    await node.result();
-    return { 'nodeQuarantine/quiet': node.workflowId };
-  },
-  async (fixture) => {
-    fixture.cluster.settings = settings({ mode: 'act', quarantine: { quiet: '50ms' } });
-    const node = await fault(fixture, { source: 'node', code: 'node/not-ready' });
-    await node.result();
-    return { 'nodeQuarantine/not-ready': node.workflowId };
-  },
-  async (fixture) => {
-    const node = await fault(fixture, {});
-    await nodeIs(node, 'quarantined');
-    fixture.cluster.nodes.clear();
-    await node.signal('nodeObserved', { quarantinedByUs: false });
-    await node.result();
-    return { 'nodeQuarantine/gone': node.workflowId };
-  },
-  async (fixture) => {
     fixture.cluster.mayReserve = '2 nodes are out and 2 may be';
     const node = await fault(fixture, {});
     await nodeIs(node, 'held');
@@ -185,18 +77,6 @@ export const recordings: readonly Recording[] = [
     await node.signal('recheck');
     await nodeIs(node, 'quarantined');
     return { 'nodeQuarantine/held-then-quarantined': await release(node) };
-  },
-  async (fixture) => {
-    const name = addNode(fixture.cluster);
-    const node = await fixture.rig.client.workflow.signalWithStart('nodeQuarantine', {
-      workflowId: nodeWorkflowId(name),
-      taskQueue: fixture.rig.taskQueue,
-      args: [{ node: name }],
-      signal: 'quarantine',
-      signalArgs: [request],
-    });
-    await nodeIs(node, 'quarantined');
-    return { 'nodeQuarantine/asked-by-a-person': await release(node) };
   },
   async ({ rig }) => {
     const cluster = await rig.client.workflow.start('cluster', {
@@ -224,28 +104,6 @@ export const recordings: readonly Recording[] = [
     return { 'cluster/reserved-returned-and-paused': cluster.workflowId };
   },
   ...preflightRecordings,
-  async (fixture) => {
-    train(fixture, 1200);
-    const job = await watch(fixture);
-    await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
-    const incident = await outcome(job, 'recovered');
-    return {
-      'recovery/evidence-kept-and-recovered': incident,
-      'trainingJob/recovered-then-gone': await gone(fixture, job),
-    };
-  },
-  async (fixture) => {
-    train(fixture, 1200);
-    fixture.cluster.storeFails = true;
-    fixture.cluster.verified = () => ({ kind: 'unverified', because: 'step 1100 of 1200' });
-    const job = await watch(fixture);
-    await signalFaults(job, fixture.cluster.quarantined(kernelFault()));
-    const incident = await outcome(job, 'escalated');
-    return {
-      'recovery/no-evidence-and-not-verified': incident,
-      'trainingJob/not-verified-then-gone': await gone(fixture, job),
-    };
-  },
   ...trustRecordings,
 ];
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
     workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
     logger: new DefaultLogger('ERROR'),
   });
-  const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted@'));
+  const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted-after-two-stops@'));
   await replayAll([
     ...recordedHistories,
     { name: changedName, json: withOtherActivity(recorded?.json.events ?? [], 'stopAttempt') },
@@ -50,6 +50,23 @@ describe('recorded histories', () => {
 
   it('names no process of the machine that it was recorded on', () => {
     expect(recordedHistories.filter(({ json }) => /"\d+@/.test(JSON.stringify(json)))).toEqual([]);
+  });
+
+  it('have stops of jobs that come before records and Events when activities must wait', () => {
+    const priorities = recordedHistories
+      .flatMap(({ json }) => json.events)
+      .flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+        scheduled ? [`${scheduled.activityType.name} ${scheduled.priority?.priorityKey ?? 3}`] : [],
+      );
+    expect([...new Set(priorities)]).toEqual(
+      expect.arrayContaining([
+        'quarantineNode 1',
+        'stopAttempt 1',
+        'observeAttempt 3',
+        'recordIncident 5',
+        'announce 5',
+      ]),
+    );
   });
 
   it('is refused when a workflow asks for another activity than it did then', () => {

@@ -11,6 +11,7 @@ import type { Fault } from '../../contract/faults/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import type { AttemptPod, JobRef, JobView } from '../../contract/job/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/node/nodes.ts';
+import type { Suspect } from '../../contract/recovery/evidence.ts';
 import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import type { PreflightNote } from '../../contract/preflight/runs.ts';
 import type {
@@ -37,6 +38,8 @@ export class FakeCluster {
   pods: AttemptPod[] = [];
   private placedAt = '2026-11-21T06:00:00Z';
   readonly announced: Announcement[] = [];
+  /** What the evidence says of ranks. */
+  suspects: readonly Suspect[] = [];
   /** Faults that needed no action. */
   readonly dismissals: IncidentDecision['dismissed'][number][] = [];
   /** Number of observations of the attempt. */
@@ -260,6 +263,7 @@ export class FakeCluster {
           files: pods.length,
           bytes: 100,
           digest: 'd',
+          ...(this.suspects.length > 0 && { suspects: this.suspects }),
         };
       },
       decideCapacity: (request) => digest(decideCapacity(request, this.settings)),

@@ -22,6 +22,7 @@ describe('the sources of faults', () => {
     [nodeNotReady, 'node'],
     [preflightFaults.slow, 'preflight'],
     [trainingHangs, 'progress'],
+    ['log/cuda-ecc', 'log'],
     [recoveryRequested, 'operator'],
   ])('have codes that tell them apart: %s', (code, source) => {
     expect(names.filter((name) => traitsOf(name).codes.test(code))).toEqual([source]);

@@ -34,6 +34,15 @@ describe('what a fault means for its node', () => {
     expect(decideNode({ node: nodeView(), faults: [kernelFault(fault)] }, act).kind).toBe(kind);
   });
 
+  it.each(['ignore', 'restart-app', 'reset-gpu', 'reboot', 'contact-support', undefined] as const)(
+    'never quarantines for what a container log says, whatever should be done about it: %s',
+    (action) => {
+      const { action: _, ...fault } = kernelFault({ source: 'log', code: 'log/cuda-ecc' });
+      const found = { ...fault, ...(action !== undefined && { action }) };
+      expect(['record', 'warn']).toContain(decideNode({ node: nodeView(), faults: [found] }, act).kind);
+    },
+  );
+
   it('applies a site rule for a code before anything else', () => {
     const strict = settings({ mode: 'act', faults: { codes: { 'xid/13': 'quarantine', 'xid/79': 'record' } } });
     expect(
