@@ -3,8 +3,8 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
-import { type FaultSource, faultSources } from '../../contract/faults/sources.ts';
-import { actions, blames } from '../../contract/faults/faults.ts';
+import { faultFields } from '../../contract/faults/fault.schema.ts';
+import { blames } from '../../contract/faults/faults.ts';
 import {
   capacityChoices,
   checkpointStrategies,
@@ -30,21 +30,7 @@ const held = z.looseObject({ by: z.string(), reason: z.string() });
 
 const pod = z.looseObject({ name: text, uid: text, node: text.optional() });
 
-const fault = z.looseObject({
-  id: text,
-  source: z.enum(Object.keys(faultSources) as [FaultSource, ...FaultSource[]]),
-  code: text,
-  message: z.string(),
-  seenAt: time,
-  node: text.optional(),
-  action: z.enum(actions).optional(),
-  standing: z.enum(['current', 'retired', 'unknown']).optional(),
-  kernel: z.looseObject({ bootId: text, sequence: count }).optional(),
-  pod: z.looseObject({ name: text, uid: text, createdAt: time }).optional(),
-  quarantine: z
-    .looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready', 'in-service']), because })
-    .optional(),
-});
+const fault = z.looseObject(faultFields);
 
 const pace = z.looseObject({ msPerStep: z.number().positive(), stepsPerCheckpoint: z.number().positive().optional() });
 const progress = z.looseObject({
@@ -118,6 +104,7 @@ const facts = z.strictObject({
   }),
   known: z.strictObject({
     fresh: z.array(fault),
+    found: z.array(fault).optional(),
     handled: z.array(fault),
     usage: z.array(
       z.looseObject({

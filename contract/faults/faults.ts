@@ -7,7 +7,8 @@ export { type Action, actions } from './action.ts';
 export { type Blame, blames } from './blame.ts';
 
 /** Whether a code is still emitted by supported hardware; retired and unknown codes never act by themselves. */
-export type Standing = 'current' | 'retired' | 'unknown';
+export const standings = ['current', 'retired', 'unknown'] as const;
+export type Standing = (typeof standings)[number];
 
 /** Position of a kernel line: unique on its node, and ordered within one boot. */
 export interface KernelPosition {
@@ -29,11 +30,16 @@ export interface FaultyPod {
  * `observe`, released, not ready, so that Kubernetes itself keeps new pods off, or in service: only its jobs must restart.
  */
 export interface QuarantineStatus {
-  readonly state: 'quarantined' | 'held' | 'observed' | 'released' | 'not-ready' | 'in-service';
+  readonly state: (typeof quarantineStates)[number];
   readonly because: string;
 }
 
-/** One normalised observation. `id` is the same however often it is delivered. */
+export const quarantineStates = ['quarantined', 'held', 'observed', 'released', 'not-ready', 'in-service'] as const;
+
+/**
+ * One normalised observation. `id` is the same however often it is delivered. What arrives from outside is checked by the schema in
+ * `fault.schema.ts`; workflows, which cannot load it, check by hand. The compiler refuses a field that either of them lacks.
+ */
 export interface Fault {
   readonly id: string;
   readonly source: FaultSource;
@@ -84,7 +90,14 @@ export const preflightFaults = {
 export const faultLimits = {
   id: 200,
   code: 64,
+  /** RFC 3339. */
+  time: 40,
   message: 500,
+  /** Name of a node or a pod. */
+  name: 253,
+  namespace: 63,
+  /** UID of a job or a pod, id of a boot, address of a device. */
+  identifier: 64,
   evidenceLines: 5,
   evidenceLine: 500,
   perSignal: 100,

@@ -185,6 +185,8 @@ export const faultSources = {
 
 export type FaultSource = keyof typeof faultSources;
 
+export const faultSourceNames = Object.keys(faultSources) as [FaultSource, ...FaultSource[]];
+
 /** The traits by name, as the interface has them: optional ones included. */
 export const traitsOf = (source: FaultSource): SourceTraits => faultSources[source];
 
@@ -193,8 +195,8 @@ export const isFaultSource = (value: unknown): value is FaultSource =>
 
 /** Names of the sources that a role may report. */
 export const sourcesOf = (reporter: SourceTraits['reporter']): readonly FaultSource[] =>
-  (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].reporter === reporter);
+  faultSourceNames.filter((name) => faultSources[name].reporter === reporter);
 
 /** Names of the sources whose faults are about it. */
 export const sourcesAbout = (about: SourceTraits['about']): readonly FaultSource[] =>
-  (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].about === about);
+  faultSourceNames.filter((name) => faultSources[name].about === about);

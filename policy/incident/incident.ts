@@ -32,16 +32,7 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
       return [{ id: fault.id, because: `${fault.message}, at ${fault.seenAt}`, notify: 'history' as const }];
     return fault.code === trainingHangs && policy.hang !== 'recover' ? [notifyOnly(fault, policy.hang)] : [];
   });
-  const limits = {
-    attempts: recovery.attempts,
-    holdMs: recovery.deadlines.hold,
-    stopMs: recovery.deadlines.stop,
-    restartMs: recovery.deadlines.restart,
-    placementMs: recovery.deadlines.placement,
-    overdue: recovery.overdue,
-    evidenceMs: recovery.evidence.within,
-    verify: { firstMs: recovery.verify.first, stallMs: recovery.verify.stall, mostMs: recovery.verify.most },
-  };
+  const limits = limitsOf(recovery);
   const progress = reached(facts.progress);
   const pending = facts.faults.filter((fault) => !dismissed.some((one) => one.id === fault.id));
   if (facts.askedBy)
@@ -101,6 +92,24 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
         : `${because}; ${unobservable}, and nothing else was reported within ${formatDuration(recovery.silentAgent)}`,
   };
 }
+
+/** Deadlines of a recovery that starts under these settings. */
+export const limitsOf = ({
+  attempts,
+  deadlines,
+  overdue,
+  evidence,
+  verify,
+}: WorkerSettings['recovery']): RecoveryLimits => ({
+  attempts,
+  holdMs: deadlines.hold,
+  stopMs: deadlines.stop,
+  restartMs: deadlines.restart,
+  placementMs: deadlines.placement,
+  overdue,
+  evidenceMs: evidence.within,
+  verify: { firstMs: verify.first, stallMs: verify.stall, mostMs: verify.most },
+});
 
 /** Evidence for requests by label is captured once in this time, ms: repeated labels would fill the store otherwise. */
 const labelEvidenceMs = 10 * 60_000;

@@ -2,7 +2,7 @@
 
 import { formatDuration } from '../../../contract/settings/duration.ts';
 import type { Evidence, Suspect } from '../../../contract/recovery/evidence.ts';
-import { attemptOf, counted, failingFirst, kernelLines, nodesIn, podsOf } from '../incident.ts';
+import { attemptOf, counted, failingFirst, kernelLines, nodesIn } from '../incident.ts';
 import type { Preparing, Step } from './step.ts';
 
 interface EvidenceData {
@@ -40,15 +40,11 @@ export const evidence: Step<'evidence', EvidenceData, EvidenceChange> = {
 
   doneAt: ({ kept }) => kept.at(-1)?.at,
   record: ({ kept }) => (kept.length > 0 ? { evidence: kept } : {}),
-  planned: ({ pods, evidenceMs }) =>
-    evidenceMs === 0
-      ? []
-      : [
-          {
-            what: `logs and states of ${podsOf(pods)}, ${formatDuration(evidenceMs)} at most`,
-            because: 'a stop deletes them',
-          },
-        ],
+  planned({ facts, before, after }) {
+    if (before.own.isDone || !after.own.isDone) return undefined;
+    const within = formatDuration(after.incident.input.limits.evidenceMs ?? 0);
+    return { what: `logs and states of ${counted(facts)}, ${within} at most`, because: 'a stop deletes them' };
+  },
 };
 
 async function capture(
@@ -60,7 +56,7 @@ async function capture(
   preparing.show('capturing evidence', {
     because: `${counted(facts)} are about to be stopped`,
     waitingFor: 'their logs',
-    until: Date.now() + deadlineMs,
+    until: tools.now() + deadlineMs,
   });
   const kernel = kernelLines(incident);
   const request = {
