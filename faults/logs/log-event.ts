@@ -1,0 +1,104 @@
+/** What the lines of a trainer's container log say, and the interface of the reader that finds it. */
+
+import type { OwnPattern } from './own-pattern.ts';
+
+/** Formats of training logs. `megatron`: also Megatron Bridge and MindSpeed; `huggingface`: also LLaMA-Factory. */
+export const presetNames = [
+  'megatron',
+  'nemo',
+  'deepspeed',
+  'huggingface',
+  'torchtitan',
+  'maxtext',
+  'mindformers',
+  'paddle',
+  'lightning',
+] as const;
+export type PresetName = (typeof presetNames)[number];
+
+export const logPhases = ['training', 'saving', 'evaluating', 'compiling'] as const;
+export type LogPhase = (typeof logPhases)[number];
+
+/** A step is done. It ends every other phase. */
+export interface StepEvent {
+  readonly kind: 'step';
+  readonly step: number;
+  readonly total?: number;
+  /** Duration of one step as the trainer prints it, ms. */
+  readonly stepMs?: number;
+}
+
+/** A checkpoint is complete: never when saving only begins or is only scheduled. Without a step where the line has none. */
+export interface CheckpointEvent {
+  readonly kind: 'checkpoint';
+  readonly step?: number;
+}
+
+/** No step is expected while the phase is not `training`. */
+export interface PhaseEvent {
+  readonly kind: 'phase';
+  readonly phase: LogPhase;
+}
+
+/**
+ * What watches over collectives or over the process says.
+ * `timeout`: a collective did not end in time. `position`: how far a rank was when its watchdog found the failure. `dump`: `rank` told the others
+ * about a timeout of its own. `stuck`: the watchdog itself stands still. `heartbeat`, `section`: those of nvidia-resiliency-ext.
+ */
+export interface WatchdogEvent {
+  readonly kind: 'watchdog';
+  readonly what: 'timeout' | 'position' | 'dump' | 'stuck' | 'heartbeat' | 'section';
+  /** Global rank of the process whose watchdog it is; for `dump` the rank that is named. Absent where the line has none. */
+  readonly rank?: number;
+  /** Process group: its description where there is one, otherwise its number. */
+  readonly group?: string;
+  /** Sequence number of the collective. */
+  readonly sequence?: number;
+  /** Such as ALLREDUCE. */
+  readonly operation?: string;
+  readonly lastEnqueued?: number;
+  readonly lastCompleted?: number;
+}
+
+/** The root cause in torchrun's report: the first failure that it saw on its own node. */
+export interface TorchrunEvent {
+  readonly kind: 'torchrun';
+  readonly rank: number;
+  readonly localRank?: number;
+  readonly host?: string;
+  /** Negative: the number of a signal. */
+  readonly exitCode?: number;
+}
+
+/** A report of the trainer names this rank as its slowest. */
+export interface StragglerEvent {
+  readonly kind: 'straggler';
+  readonly rank: number;
+}
+
+export type LogEvent = StepEvent | CheckpointEvent | PhaseEvent | WatchdogEvent | TorchrunEvent | StragglerEvent;
+
+/** Patterns of the user's own: they replace the preset's steps, or its checkpoints, or both. */
+export interface OwnPatterns {
+  /** Has the named group `step`. */
+  readonly step?: OwnPattern;
+  /** Has the named group `checkpoint`: the step of a checkpoint that is complete. */
+  readonly checkpoint?: OwnPattern;
+}
+
+export interface LogReaderOptions {
+  /** `auto`: the first preset that finds a step or a checkpoint, from then on. */
+  readonly preset: PresetName | 'auto';
+  readonly patterns?: OwnPatterns;
+}
+
+/** Reads one log, line by line. Never throws; its memory is bounded, whatever the lines say. */
+export interface LogReader {
+  /** A whole line as the process wrote it, without the runtime's prefix (`cri-line.ts`) and without its line break. */
+  take(line: string): readonly LogEvent[];
+  /** Undefined while `auto` has found none. */
+  readonly preset: PresetName | undefined;
+}
+
+/** Signature of `createLogReader` in `log-reader.ts`. */
+export type CreateLogReader = (options: LogReaderOptions) => LogReader;
