@@ -80,6 +80,11 @@ export const metricTable = {
       help: 'Progress files of agents by answer: counted, or why not; a repeated upload counts again',
       labelNames: ['answer'],
     },
+    logReports: {
+      name: 'kcover_log_reports_total',
+      help: 'Reports of agents about the logs of containers by answer: counted, or why not; a repeated one counts again',
+      labelNames: ['answer'],
+    },
     progressOdd: {
       name: 'kcover_progress_odd_total',
       help: 'Progress reports that contradict themselves or earlier ones, by kind',
@@ -228,6 +233,31 @@ export const metricTable = {
     progressFailing: {
       name: 'kcover_agent_progress_failures',
       help: 'Consecutive failed attempts to send progress files',
+      labelNames: [],
+    },
+    logsFollowed: {
+      name: 'kcover_agent_logs_followed',
+      help: 'Logs of containers that are read now',
+      labelNames: [],
+    },
+    logsUnavailable: {
+      name: 'kcover_agent_logs_unavailable',
+      help: '1 while a log that the controller asks for cannot be read',
+      labelNames: [],
+    },
+    logsFailing: {
+      name: 'kcover_agent_logs_failures',
+      help: 'Consecutive failed attempts to send what logs say',
+      labelNames: [],
+    },
+    logLines: {
+      name: 'kcover_agent_log_lines_total',
+      help: 'Lines of container logs that were read',
+      labelNames: [],
+    },
+    logSkipped: {
+      name: 'kcover_agent_log_skipped_bytes_total',
+      help: 'Bytes of container logs that were skipped, because they are written faster than they are read',
       labelNames: [],
     },
     read: {

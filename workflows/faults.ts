@@ -1,6 +1,13 @@
 /** Faults as they arrive in a workflow: checked by hand, cut to size, each kept once. */
 
-import { type Action, actions, type Fault, faultLimits, type QuarantineStatus } from '../contract/faults/faults.ts';
+import {
+  type Action,
+  actions,
+  type Fault,
+  faultLimits,
+  type QuarantineStatus,
+  type Suspect,
+} from '../contract/faults/faults.ts';
 import { isFaultSource } from '../contract/faults/sources.ts';
 import { bytesOf } from '../contract/wire/signal-size.ts';
 
@@ -70,6 +77,16 @@ const slim = (fault: Fault): Fault => ({
   ...(fault.evidence
     ? { evidence: fault.evidence.slice(0, kept.evidenceLines).map((line) => line.slice(0, kept.evidenceLine)) }
     : {}),
+  ...(fault.witnesses
+    ? { witnesses: fault.witnesses.slice(0, faultLimits.witnesses).map((line) => line.slice(0, faultLimits.witness)) }
+    : {}),
+  ...(fault.suspects ? { suspects: fault.suspects.slice(0, faultLimits.suspects).map(slimSuspect) } : {}),
+});
+
+const slimSuspect = ({ rank, node, because }: Suspect): Suspect => ({
+  rank,
+  ...(node === undefined ? {} : { node }),
+  because: because.slice(0, faultLimits.witness),
 });
 
 /** Drops the evidence if it makes the fault too large: JSON may need six bytes for a character. */
@@ -92,6 +109,14 @@ const quarantineStates: readonly unknown[] = [
   'not-ready',
 ] satisfies QuarantineStatus['state'][];
 const knownActions: readonly unknown[] = actions satisfies readonly Action[];
+
+const isLines = (value: unknown): boolean => Array.isArray(value) && value.every((line) => typeof line === 'string');
+
+const isSuspect = (value: unknown): boolean =>
+  isObject(value) &&
+  Number.isSafeInteger(value['rank']) &&
+  absentOr(value['node'], (node) => isText(node, 253)) &&
+  typeof value['because'] === 'string';
 
 const isFault = (value: unknown): value is Fault =>
   isObject(value) &&
@@ -125,4 +150,6 @@ const isFault = (value: unknown): value is Fault =>
       quarantineStates.includes(quarantine['state']) &&
       typeof quarantine['because'] === 'string',
   ) &&
-  absentOr(value['evidence'], (lines) => Array.isArray(lines) && lines.every((line) => typeof line === 'string'));
+  absentOr(value['evidence'], isLines) &&
+  absentOr(value['witnesses'], isLines) &&
+  absentOr(value['suspects'], (suspects) => Array.isArray(suspects) && suspects.every(isSuspect));

@@ -33,6 +33,13 @@ export interface QuarantineStatus {
   readonly because: string;
 }
 
+/** A rank that may have stopped the others. Never convicted by that alone. */
+export interface Suspect {
+  readonly rank: number;
+  readonly node?: string;
+  readonly because: string;
+}
+
 /** One normalised observation. `id` is the same however often it is delivered. */
 export interface Fault {
   readonly id: string;
@@ -60,10 +67,17 @@ export interface Fault {
   readonly unobservable?: string;
   /** Lines around it; at most 5 of 500 characters. */
   readonly evidence?: readonly string[];
+  /** Of training that hangs: everything that says so, a sentence each; at most 5 of 200 characters. */
+  readonly witnesses?: readonly string[];
+  /** Of training that hangs: at most 5. */
+  readonly suspects?: readonly Suspect[];
 }
 
 /** Code of the fault of a job whose training hangs; it blames no node, and `seenAt` is when that was noticed. */
 export const trainingHangs = 'progress/hang';
+
+/** Code of the fault of a job that makes no step, as far as its log shows, while nothing else says that it hangs. It is only reported. */
+export const noStepInLog = 'progress/no-step';
 
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
@@ -85,5 +99,8 @@ export const faultLimits = {
   message: 500,
   evidenceLines: 5,
   evidenceLine: 500,
+  witnesses: 5,
+  witness: 200,
+  suspects: 5,
   perSignal: 100,
 } as const;

@@ -1,5 +1,7 @@
 /** What a job requests for its own recovery: annotations, and the labels of the reference systems. The operator's settings limit it. */
 
+import type { LogChoice, LogPatterns } from '../progress/logs.ts';
+
 /** `force`: pods are deleted at once, with no time to save anything. `off`: nothing is done unless a person asks. */
 export const recoveryModes = ['grace', 'force', 'off'] as const;
 export type RecoveryMode = (typeof recoveryModes)[number];
@@ -33,6 +35,9 @@ export const overrideAnnotations = {
   level: 'kcover.io/first-level',
   hang: 'kcover.io/hang',
   retries: 'kcover.io/retries',
+  logFormat: 'kcover.io/log-format',
+  logStep: 'kcover.io/log-step',
+  logCheckpoint: 'kcover.io/log-checkpoint',
 } as const;
 
 /** The names of the reference systems for the same: labels, and one annotation. Ours take precedence. */
@@ -58,6 +63,10 @@ export interface JobOverrides {
   readonly hang?: HangResponse;
   /** Recoveries in the budget's window that blame its own code, 0 to 100. */
   readonly retries?: number;
+  /** How the logs of its ranks are read. */
+  readonly logFormat?: LogChoice;
+  /** Patterns of its own for them. */
+  readonly logPatterns?: LogPatterns;
   /** Values that cannot be used or contradict another, a sentence each; at most 10. */
   readonly ignored: readonly string[];
 }

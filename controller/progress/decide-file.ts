@@ -6,13 +6,15 @@ import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 /** Contradictions. `clock`: an impossible time. `checkpoint-ahead`: a checkpoint of a step that is not done yet. */
 export type Oddity = 'clock' | 'checkpoint-ahead';
 
+export interface CountedProgress {
+  readonly answer: 'counted';
+  readonly pod: TrainingPod;
+  readonly progress: JobProgress;
+  readonly odd: readonly Oddity[];
+}
+
 export type ProgressFileDecision =
-  | {
-      readonly answer: 'counted';
-      readonly pod: TrainingPod;
-      readonly progress: JobProgress;
-      readonly odd: readonly Oddity[];
-    }
+  | CountedProgress
   | { readonly answer: 'no-pod' | 'not-started' | 'stale' };
 
 /** Container times are whole seconds, ms. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fastify, { type FastifyInstance } from 'fastify';
+import { type LogReport, type LogReports } from '../../contract/progress/logs.ts';
 import { type ProgressFile, progressPath } from '../../contract/progress/progress.ts';
 import { rejections } from '../../contract/wire/reports.ts';
 import { takeProgress } from '../../controller/progress/endpoint.ts';
@@ -16,13 +17,20 @@ const file = (rank: number, more: object = {}) => ({
 let server: FastifyInstance;
 let state: { leads: boolean; isUpToDate: boolean; known: boolean };
 let taken: ProgressFile[];
+let takenLogs: LogReport[];
 
 beforeEach(() => {
   state = { leads: true, isUpToDate: true, known: true };
   taken = [];
+  takenLogs = [];
   server = fastify();
   const taker = {
     isUpToDate: () => state.isUpToDate,
+    wantedLogs: () => [],
+    takeLogs({ logs }: Pick<LogReports, 'logs'>) {
+      takenLogs.push(...logs);
+      return logs.map(({ pod }) => (pod === 'mine' ? ('counted' as const) : ('no-pod' as const)));
+    },
     take(given: ProgressFile) {
       taken.push(given);
       return given.rank < 10 ? ('counted' as const) : ('stale' as const);

@@ -5,7 +5,9 @@ import { type HangOptions, type Hangs, watchHangs } from '../../controller/progr
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const pod: TrainingPod = {
+  name: 'llm-master-0',
   uid: 'pod',
+  container: 'pytorch',
   job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
   workload: 'llm',
   place: { rank: 0 },
@@ -22,7 +24,14 @@ const step = (number: number, more: Partial<JobProgress> = {}): JobProgress => (
 
 type Job = NonNullable<ReturnType<HangOptions['job']>>;
 let now: number;
-let cluster: { job: Job | undefined; pod: TrainingPod | undefined; working: number; isLive: boolean };
+let cluster: {
+  job: Job | undefined;
+  pod: TrainingPod | undefined;
+  working: number;
+  isLive: boolean;
+  isRead: boolean;
+  watchdogs: string[];
+};
 let raised: string[];
 let lose: (() => void) | undefined;
 let hangs: Hangs;
@@ -31,9 +40,11 @@ let defects: number;
 beforeEach(() => {
   [now, defects] = [0, 0];
   raised = [];
-  cluster = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, isLive: true };
+  cluster = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, isLive: true, isRead: true, watchdogs: [] };
   hangs = watchHangs({
-    settings: { times: 20, leastMs: 60_000 },
+    settings: { times: 20, leastMs: 60_000, witnesses: 2 },
+    isRead: () => cluster.isRead,
+    witnesses: () => ({ witnesses: cluster.watchdogs, suspects: [] }),
     job({ uid }) {
       if (uid === 'broken') throw new RangeError('Maximum call stack size exceeded');
       return cluster.job;
@@ -60,15 +71,15 @@ function pass(seconds: number): void {
 
 describe('training that stands still', () => {
   it('is reported once, and again when it stops at a later step', () => {
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     pass(300);
-    hangs.take(pod, step(8));
+    hangs.take(pod, step(8), 'file');
     pass(300);
     expect(raised).toEqual(['60 no step for 1m after step 7', '360 no step for 1m after step 8']);
   });
 
   it('is reported again when the first report was lost', () => {
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     pass(60);
     lose?.();
     pass(10);
@@ -77,7 +88,7 @@ describe('training that stands still', () => {
 
   it('is not reported while steps are made, nor for a job that never reported one', () => {
     for (let second = 0; second < 100; second++) {
-      hangs.take(pod, step(second));
+      hangs.take(pod, step(second), 'file');
       pass(30);
     }
     hangs.forget('job');
@@ -86,11 +97,11 @@ describe('training that stands still', () => {
   });
 
   it('is not reported while the trainer says that it does something else, and is given its time when that ends', () => {
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     pass(50);
-    hangs.take(pod, step(7, { phase: 'evaluating' }));
+    hangs.take(pod, step(7, { phase: 'evaluating' }), 'file');
     pass(200);
-    hangs.take(pod, step(7, { phase: 'training' }));
+    hangs.take(pod, step(7, { phase: 'training' }), 'file');
     pass(59);
     expect(raised).toEqual([]);
     pass(1);
@@ -119,7 +130,7 @@ describe('training that stands still', () => {
     'is not reported for a job that %s, and is judged anew from the moment at which that ends',
     (_sentence, change) => {
       const before = { ...cluster };
-      hangs.take(pod, step(7));
+      hangs.take(pod, step(7), 'file');
       change();
       pass(500);
       expect(raised).toEqual([]);
@@ -133,13 +144,13 @@ describe('training that stands still', () => {
 
   it('is reported for a job that asks for it', () => {
     cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('notify') };
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     pass(60);
     expect(raised).toHaveLength(1);
   });
 
   it('is not reported when it was the controller that was suspended', () => {
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     now += 3600_000;
     hangs.judgeAll();
     pass(59);
@@ -149,8 +160,8 @@ describe('training that stands still', () => {
   });
 
   it('is reported though another job cannot be judged', () => {
-    hangs.take({ ...pod, uid: 'x', job: { ...pod.job, uid: 'broken' } }, step(7));
-    hangs.take(pod, step(7));
+    hangs.take({ ...pod, uid: 'x', job: { ...pod.job, uid: 'broken' } }, step(7), 'file');
+    hangs.take(pod, step(7), 'file');
     pass(60);
     expect(raised).toHaveLength(1);
     expect(defects).toBe(60);

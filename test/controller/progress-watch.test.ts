@@ -79,8 +79,9 @@ beforeEach(() => {
       return true;
     },
     everyMs: 3600_000,
+    logFormat: 'auto',
     hang: {
-      settings: { times: 1, leastMs: 10 },
+      settings: { times: 1, leastMs: 10, witnesses: 2 },
       isLive: () => isLive,
       raise: (owner, fault) => void raised.push(`${owner.uid} ${fault.code}`),
     },
