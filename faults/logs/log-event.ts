@@ -1,18 +1,19 @@
 /** What the lines of a trainer's container log say, and the interface of the reader that finds it. */
 
-import type { OwnPattern } from './own-pattern.ts';
+import type { OwnPattern } from './own/own-pattern.ts';
 
-/** Formats of training logs. `megatron`: also Megatron Bridge and MindSpeed; `huggingface`: also LLaMA-Factory. */
+/** Formats of training logs, in the order in which `auto` tries them. `megatron`: also Megatron Bridge and MindSpeed; `huggingface`: also LLaMA-Factory. */
 export const presetNames = [
   'megatron',
   'nemo',
-  'deepspeed',
-  'huggingface',
   'torchtitan',
   'maxtext',
   'mindformers',
   'paddle',
   'lightning',
+  'huggingface',
+  // Last, because trainers with a bar of their own run on it, and it prints few steps.
+  'deepspeed',
 ] as const;
 export type PresetName = (typeof presetNames)[number];
 
@@ -42,20 +43,23 @@ export interface PhaseEvent {
 
 /**
  * What watches over collectives or over the process says.
- * `timeout`: a collective did not end in time. `position`: how far a rank was when its watchdog found the failure. `dump`: `rank` told the others
- * about a timeout of its own. `stuck`: the watchdog itself stands still. `heartbeat`, `section`: those of nvidia-resiliency-ext.
+ * `timeout`: a collective did not end in time. `position`: how far a rank was when its watchdog found the failure. `dump`: the same, when `from`
+ * reported a timeout to the others. `stuck`: the watchdog itself stands still. `heartbeat`, `section`: those of nvidia-resiliency-ext.
  */
 export interface WatchdogEvent {
   readonly kind: 'watchdog';
   readonly what: 'timeout' | 'position' | 'dump' | 'stuck' | 'heartbeat' | 'section';
-  /** Global rank of the process whose watchdog it is; for `dump` the rank that is named. Absent where the line has none. */
+  /** Rank in the job of the process whose watchdog it is. Absent where the line has none. */
   readonly rank?: number;
-  /** Process group: its description where there is one, otherwise its number. */
+  /** Rank that reported the timeout; absent where it is this rank itself. */
+  readonly from?: number;
+  /** Process group: its number, and its name where the line has it. Numbers of collectives are counted in each group. */
   readonly group?: string;
   /** Sequence number of the collective. */
   readonly sequence?: number;
   /** Such as ALLREDUCE. */
   readonly operation?: string;
+  /** -1 before the first. */
   readonly lastEnqueued?: number;
   readonly lastCompleted?: number;
 }
@@ -87,7 +91,7 @@ export interface OwnPatterns {
 }
 
 export interface LogReaderOptions {
-  /** `auto`: the first preset that finds a step or a checkpoint, from then on. */
+  /** `auto`: the first preset that finds a step above 0 or a checkpoint, from then on. */
   readonly preset: PresetName | 'auto';
   readonly patterns?: OwnPatterns;
 }
