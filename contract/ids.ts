@@ -88,6 +88,7 @@ export const eventReasons = {
   releaseFailed: 'NodeReleaseFailed',
   recoveryStarted: 'RecoveryStarted',
   attemptStopped: 'AttemptStopped',
+  ranksSuspected: 'RanksSuspected',
   stopNotSent: 'StopNotSent',
   resumeDelayed: 'ResumeDelayed',
   restarted: 'JobRestarted',

@@ -21,6 +21,7 @@ import { plan } from './plan.ts';
 import { preflightJudge } from './preflight-judge.ts';
 import { preflightPlan } from './preflight-plan.ts';
 import { preflightStatus } from './preflight-status.ts';
+import { progressTry } from './progress-try.ts';
 import { recover } from './recover.ts';
 import { redact } from './redact.ts';
 import { report } from './report.ts';
@@ -50,6 +51,7 @@ export type CommandName =
   | 'preflight status'
   | 'preflight judge'
   | 'preflight plan'
+  | 'progress try'
   | 'classify'
   | 'redact'
   | 'config check'
@@ -79,6 +81,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'preflight status': preflightStatus,
   'preflight judge': preflightJudge,
   'preflight plan': preflightPlan,
+  'progress try': progressTry,
   classify,
   redact,
   'config check': configCheck,
@@ -93,5 +96,6 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
 export const groups = {
   node: 'Nodes that are kept out of service.',
   preflight: 'Tests of the nodes of a workload before it trains.',
+  progress: 'Progress of training.',
   config: 'Settings files.',
 } as const;

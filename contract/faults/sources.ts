@@ -25,6 +25,8 @@ export interface SourceTraits {
   readonly actions?: Readonly<Record<string, Action>>;
   /** What may be reported shortly after it: an incident waits that long. */
   readonly mayPrecede?: string;
+  /** Strongest response to its faults, whatever their action. */
+  readonly atMost?: 'record' | 'warn';
 }
 
 export const faultSources = {
@@ -75,6 +77,16 @@ export const faultSources = {
     codes: /^progress\/[\w-]{1,40}$/,
     about: 'job',
     blame: 'unknown',
+  },
+  log: {
+    observes: 'logs of containers',
+    reporter: 'worker',
+    codes: /^log\/[\w-]{1,40}$/,
+    about: 'job',
+    byTenant: true,
+    blame: 'unknown',
+    // Whoever runs a container writes its log.
+    atMost: 'warn',
   },
   operator: {
     observes: 'the request of a person',

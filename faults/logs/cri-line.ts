@@ -8,8 +8,9 @@ export interface CriLine {
   readonly text: string;
 }
 
-const head =
-  /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([FP])(?::[\w-]{1,16})?(?: |$)/;
+const time = String.raw`(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))`;
+const head = new RegExp(String.raw`^${time} (stdout|stderr) ([FP])(?::[\w-]{1,16})?(?: |$)`);
+const timeOnly = new RegExp(`^${time} `);
 
 /** Longest head of a line, so that the expression never sees more. */
 const headLength = 80;
@@ -32,7 +33,7 @@ export interface ProcessLine {
 export const joinedLength = 64 * 1024;
 
 /**
- * Joins the parts of lines, for each stream by itself. A line without the runtime's prefix, as `kubectl logs` prints it, is taken as it is. Text
+ * Joins the parts of lines, for each stream by itself. A line as `kubectl logs` prints it, with `--timestamps` or without, is taken as it is. Text
  * up to the last carriage return is given at once, because a progress bar may never end its line.
  */
 export function createLineJoiner(): { take(line: string): readonly ProcessLine[] } {
@@ -40,7 +41,7 @@ export function createLineJoiner(): { take(line: string): readonly ProcessLine[]
   return {
     take(line) {
       const part = parseCriLine(line);
-      if (part === undefined) return [{ text: line }];
+      if (part === undefined) return [untagged(line)];
       const { at, stream, partial } = part;
       const text = open[stream] + part.text.slice(0, Math.max(0, joinedLength - open[stream].length));
       const end = partial ? text.lastIndexOf('\r') : text.length;
@@ -48,4 +49,9 @@ export function createLineJoiner(): { take(line: string): readonly ProcessLine[]
       return partial && end === -1 ? [] : [{ at, text: text.slice(0, end) }];
     },
   };
+}
+
+function untagged(line: string): ProcessLine {
+  const [whole = '', at] = timeOnly.exec(line.slice(0, headLength)) ?? [];
+  return at === undefined ? { text: line } : { at, text: line.slice(whole.length) };
 }

@@ -67,8 +67,17 @@ function preflightAlone(convicting: readonly Fault[]): PreflightScope | undefine
   return { namespace: convicting[0]?.namespace ?? '' };
 }
 
-/** The configured response to one fault: by its code, else by its standing, else by its action. */
+/** The configured response to one fault: by its code, else by its standing, else by its action; no stronger than its source allows. */
 export function responseTo(
+  fault: Pick<Fault, 'source' | 'code' | 'action' | 'standing'>,
+  settings: Pick<WorkerSettings, 'faults' | 'preflight'>,
+): Response {
+  const response = configuredResponse(fault, settings);
+  const { atMost = 'quarantine' } = traitsOf(fault.source);
+  return strength[response] > strength[atMost] ? atMost : response;
+}
+
+function configuredResponse(
   fault: Pick<Fault, 'code' | 'action' | 'standing'>,
   { faults, preflight }: Pick<WorkerSettings, 'faults' | 'preflight'>,
 ): Response {

@@ -1,7 +1,7 @@
 /** Evidence of an attempt is captured before anything of it is deleted, once for each attempt. */
 
 import { formatDuration } from '../../../contract/settings/duration.ts';
-import type { Evidence } from '../../../contract/recovery/evidence.ts';
+import type { Evidence, Suspect } from '../../../contract/recovery/evidence.ts';
 import { attemptOf, counted, failingFirst, kernelLines, nodesIn, podsOf } from '../incident.ts';
 import type { Preparing, Step } from './step.ts';
 
@@ -83,4 +83,28 @@ async function capture(
       ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}`
       : 'none: it could not be kept',
   );
+  if (kept?.suspects?.length) announceSuspects(preparing, attempt, kept.suspects);
 }
+
+/** For people only: what logs say convicts no node. */
+function announceSuspects(
+  { happened, announce }: Pick<Preparing<EvidenceData, EvidenceChange>, 'happened' | 'announce'>,
+  attempt: number,
+  suspects: readonly Suspect[],
+): void {
+  const sentences = suspects.map(
+    ({ pod, node, because }) => `${pod}${node === undefined ? '' : ` on ${node}`}: ${because}`,
+  );
+  happened('ranks suspected', sentences.join('; ').slice(0, suspectsLength));
+  announce(
+    'Warning',
+    'ranksSuspected',
+    `the logs of attempt ${attempt} make these suspects, which convicts nobody: ${sentences.join('; ')}`.slice(
+      0,
+      suspectsLength,
+    ),
+  );
+}
+
+/** Bound of one message; the record has all of them. */
+const suspectsLength = 1000;
