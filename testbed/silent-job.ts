@@ -63,10 +63,10 @@ export const silentJob: Story = {
       lines: [
         ...proofLines(proof),
         ['witnesses', witnesses.join('; ')],
-        ['suspects', suspects.map((one) => `rank ${one.rank} on ${one.node ?? '?'}: ${one.because}`).join('; ')],
+        ['suspects', suspects.map(({ pod, node, because }) => `${pod} on ${node}: ${because}`).join('; ')],
       ],
       commands: [`npx kcover report ${seen.incident}`],
-      ok: isTrue(proof, reached) && witnesses.length >= 2 && suspects.some((one) => one.rank === hanging),
+      ok: isTrue(proof, reached) && witnesses.length >= 2 && suspects.some(({ pod }) => pod === rank?.metadata?.name),
     };
   },
 };

@@ -16,12 +16,17 @@ const clock = (at: string): string => at.replace('T', ' ').replace('Z', '000');
 const iteration = (step: number, at: string, ms: number): string =>
   ` [${clock(at)}] iteration ${String(step).padStart(8)}/${String(steps).padStart(8)} | consumed samples: ${String(step * 256).padStart(12)} | elapsed time per iteration (ms): ${ms.toFixed(1)} | learning rate: 1.000000E-04 | global batch size:   256 | lm loss: 2.104512E+00 | loss scale: 1.0 | grad norm: 1.021 | number of skipped iterations:   0 | number of nan iterations:   0 |`;
 
+const initialized = '> initialized tensor model parallel with size 1';
+
 const saved = (step: number): string =>
   `  successfully saved checkpoint from iteration ${String(step).padStart(7)} to /checkpoints/llm [ t 1/1, p 1/1 ]`;
 
 /** Trains as `startTrainer` does. */
 export function startSilentTrainer(cluster: SilentCluster, job: RunningJob, training: Training): Trainer {
-  const report: ReportStep = async ({ nodes }, { pods }, { step, at, checkpointStep }) => {
+  let begun: string | undefined;
+  const report: ReportStep = async ({ nodes }, { id, pods }, { step, at, checkpointStep }) => {
+    if (id !== begun) for (const pod of pods) await writeToLog(nodes, pod, [initialized]);
+    begun = id;
     const [first, last] = [pods[0], pods.at(-1)];
     if (last) await writeToLog(nodes, last, [iteration(step, at, training.msPerStep)]);
     if (first && step === checkpointStep) await writeToLog(nodes, first, [saved(step)]);

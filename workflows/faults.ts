@@ -1,14 +1,8 @@
 /** Faults as they arrive in a workflow: checked by hand, cut to size, each kept once. */
 
-import {
-  type Action,
-  actions,
-  type Fault,
-  faultLimits,
-  type QuarantineStatus,
-  type Suspect,
-} from '../contract/faults/faults.ts';
+import { type Action, actions, type Fault, faultLimits, type QuarantineStatus } from '../contract/faults/faults.ts';
 import { isFaultSource } from '../contract/faults/sources.ts';
+import type { Suspect } from '../contract/recovery/evidence.ts';
 import { bytesOf } from '../contract/wire/signal-size.ts';
 
 /** What a workflow keeps of one fault, so that hundreds fit into one payload whatever a node sends. */
@@ -83,9 +77,10 @@ const slim = (fault: Fault): Fault => ({
   ...(fault.suspects ? { suspects: fault.suspects.slice(0, faultLimits.suspects).map(slimSuspect) } : {}),
 });
 
-const slimSuspect = ({ rank, node, because }: Suspect): Suspect => ({
-  rank,
+const slimSuspect = ({ pod, node, rank, because }: Suspect): Suspect => ({
+  pod,
   ...(node === undefined ? {} : { node }),
+  ...(rank === undefined ? {} : { rank }),
   because: because.slice(0, faultLimits.witness),
 });
 
@@ -114,7 +109,8 @@ const isLines = (value: unknown): boolean => Array.isArray(value) && value.every
 
 const isSuspect = (value: unknown): boolean =>
   isObject(value) &&
-  Number.isSafeInteger(value['rank']) &&
+  isText(value['pod'], 253) &&
+  absentOr(value['rank'], Number.isSafeInteger) &&
   absentOr(value['node'], (node) => isText(node, 253)) &&
   typeof value['because'] === 'string';
 

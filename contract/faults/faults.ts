@@ -1,6 +1,7 @@
 /** A fault, whatever its source. */
 
 import type { Action } from './action.ts';
+import type { Suspect } from '../recovery/evidence.ts';
 import type { FaultSource } from './sources.ts';
 
 export { type Action, actions } from './action.ts';
@@ -30,13 +31,6 @@ export interface FaultyPod {
  */
 export interface QuarantineStatus {
   readonly state: 'quarantined' | 'held' | 'observed' | 'released' | 'not-ready';
-  readonly because: string;
-}
-
-/** A rank that may have stopped the others. Never convicted by that alone. */
-export interface Suspect {
-  readonly rank: number;
-  readonly node?: string;
   readonly because: string;
 }
 

@@ -13,9 +13,7 @@ export interface CountedProgress {
   readonly odd: readonly Oddity[];
 }
 
-export type ProgressFileDecision =
-  | CountedProgress
-  | { readonly answer: 'no-pod' | 'not-started' | 'stale' };
+export type ProgressFileDecision = CountedProgress | { readonly answer: 'no-pod' | 'not-started' | 'stale' };
 
 /** Container times are whole seconds, ms. */
 const slackMs = 1000;

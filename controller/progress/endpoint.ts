@@ -28,7 +28,9 @@ interface SentByNode {
 }
 
 interface Schema<Body> {
-  safeParse(value: unknown):
+  safeParse(
+    value: unknown,
+  ):
     | { readonly success: true; readonly data: Body }
     | { readonly success: false; readonly error: { readonly issues: Parameters<typeof firstIssue>[0] } };
 }

@@ -1,10 +1,9 @@
 /** What the logs of the present attempts say, in memory. */
 
-import type { Suspect } from '../../contract/faults/faults.ts';
 import type { LoggedWatchdog, LogReport } from '../../contract/progress/logs.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 import { type LoggedProgress, progressOfLogs, type RankLog } from '../../policy/progress/log-progress.ts';
-import { suspectsOf, watchdogSentence } from '../../policy/progress/watchdogs.ts';
+import { hearWatchdogs, type WatchdogWord } from '../../policy/progress/watchdogs.ts';
 import { openMembers } from '../members.ts';
 
 export interface PodLog extends RankLog {
@@ -12,17 +11,15 @@ export interface PodLog extends RankLog {
 }
 
 export interface LogTable {
+  /** Without a report, what is known of the pod stays. */
   put(log: PodLog): void;
   /** The logs of the node that its agent reads now, by UID of the pod. */
   reads(node: string, pods: readonly string[]): void;
-  isRead(pod: TrainingPod): boolean;
+  isRead(pod: Pick<TrainingPod, 'uid' | 'node'>): boolean;
   /** Undefined while no log of the job has a step. */
   progressOf(job: string): LoggedProgress<PodLog> | undefined;
-  /** What watchdogs have written since then (RFC 3339), and whom that leads to. */
-  watchdogsOf(
-    job: string,
-    since: string,
-  ): { readonly witnesses: readonly string[]; readonly suspects: readonly Suspect[] };
+  /** What watchdogs have written since then (RFC 3339). */
+  watchdogsOf(job: string, since: string): WatchdogWord;
   forget(job: string): void;
 }
 
@@ -35,8 +32,7 @@ export function openLogTable(isLatest: (pod: string) => boolean): LogTable {
 
   /** Logs of earlier attempts are forgotten. */
   function logsOf(job: string): readonly PodLog[] {
-    const uids = [...members.of(job)];
-    for (const uid of uids.filter((each) => !isLatest(each))) drop(uid);
+    for (const uid of [...members.of(job)]) if (!isLatest(uid)) drop(uid);
     return [...members.of(job)].flatMap((uid) => logs.get(uid) ?? []);
   }
 
@@ -45,24 +41,25 @@ export function openLogTable(isLatest: (pod: string) => boolean): LogTable {
     members.leave(uid);
   }
 
+  const isRead = ({ uid, node }: Pick<TrainingPod, 'uid' | 'node'>): boolean => readOn.get(node)?.has(uid) === true;
+
   return {
     put(log) {
-      logsOf(log.pod.job.uid);
-      logs.set(log.pod.uid, log);
-      members.put(log.pod.job.uid, log.pod.uid);
+      const { pod } = log;
+      logsOf(pod.job.uid);
+      logs.set(pod.uid, { ...logs.get(pod.uid), ...log });
+      members.put(pod.job.uid, pod.uid);
     },
     reads: (node, pods) => void (pods.length > 0 ? readOn.set(node, new Set(pods)) : readOn.delete(node)),
-    isRead: ({ uid, node }) => readOn.get(node)?.has(uid) === true,
+    isRead,
     progressOf: (job) => progressOfLogs(logsOf(job)),
     watchdogsOf(job, since) {
-      const found = logsOf(job).flatMap(({ pod, report }) =>
-        watchdogsSince(report, since).map((one) => ({ ...one, pod })),
-      );
-      return { witnesses: found.map(watchdogSentence), suspects: suspectsOf(found) };
+      const read = logsOf(job).filter(({ pod }) => isRead(pod));
+      return hearWatchdogs(read.map(({ pod, report }) => ({ pod, watchdogs: watchdogsSince(report, since) })));
     },
     forget: (job) => [...members.of(job)].forEach(drop),
   };
 }
 
-const watchdogsSince = ({ watchdogs = [] }: LogReport, since: string): readonly LoggedWatchdog[] =>
-  watchdogs.filter(({ at }) => Date.parse(at) >= Date.parse(since));
+const watchdogsSince = (report: LogReport | undefined, since: string): readonly LoggedWatchdog[] =>
+  (report?.watchdogs ?? []).filter(({ at }) => Date.parse(at) >= Date.parse(since));

@@ -39,9 +39,16 @@ export function logTaker(options: LogTakerOptions): (reports: Omit<LogReports, '
     return 'counted';
   }
 
+  /** A log that is read, and may have nothing to say: of others nothing is known. */
+  function see(pod: TrainingPod | undefined): void {
+    const rank = pod && jobOf(pod)?.rank;
+    if (pod && rank !== undefined) table.put({ pod, rank });
+  }
+
   return ({ node, read, logs }) => {
-    table.reads(node, read);
     const writers = new Map(writersOn(node).map((pod) => [pod.uid, pod]));
+    table.reads(node, read);
+    for (const uid of read) see(writers.get(uid));
     return logs.map((report) => {
       const answer = take(report, writers.get(report.pod));
       onAnswer(answer);

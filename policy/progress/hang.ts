@@ -1,8 +1,9 @@
 /** Whether training hangs although all pods run. Pure; all times are milliseconds of one clock, the controller's own. */
 
 import { formatDuration } from '../../contract/settings/duration.ts';
-import { type Fault, faultLimits, noStepInLog, type Suspect, trainingHangs } from '../../contract/faults/faults.ts';
+import { type Fault, faultLimits, noStepInLog, trainingHangs } from '../../contract/faults/faults.ts';
 import type { JobRef } from '../../contract/job/jobs.ts';
+import type { Suspect } from '../../contract/recovery/evidence.ts';
 import type { JobProgress, Pace } from '../../contract/progress/progress.ts';
 import { isResting } from './pace.ts';
 
@@ -81,11 +82,11 @@ export interface HangReport {
 export function hangFault({ uid }: JobRef, report: HangReport): Fault {
   const witnesses = report.witnesses.map((each) => each.slice(0, faultLimits.witness)).slice(0, faultLimits.witnesses);
   const suspects = report.suspects.slice(0, faultLimits.suspects);
-  const named = suspects.map(({ rank, node }) => `rank ${rank}${node === undefined ? '' : ` on ${node}`}`);
+  const named = suspects.map(({ pod, node }) => `${pod}${node === undefined ? '' : ` on ${node}`}`);
   return {
     ...jobFault(uid, 'hang', report),
     code: trainingHangs,
-    message: [...witnesses, ...(named.length > 0 ? [`suspected: ${named.join(', ')}`] : [])].join('; '),
+    message: [...witnesses, ...(named.length > 0 ? [`suspected: ${[...new Set(named)].join(', ')}`] : [])].join('; '),
     witnesses,
     ...(suspects.length > 0 && { suspects }),
   };

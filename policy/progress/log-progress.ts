@@ -7,7 +7,8 @@ import { isResting } from './pace.ts';
 /** What the log of one rank of the present attempt says. */
 export interface RankLog {
   readonly rank: number;
-  readonly report: LogReport;
+  /** Absent while it has said nothing. */
+  readonly report?: LogReport;
 }
 
 export interface LoggedProgress<Log extends RankLog> {
@@ -18,7 +19,7 @@ export interface LoggedProgress<Log extends RankLog> {
 
 /** Undefined while no log has a step. */
 export function progressOfLogs<Log extends RankLog>(logs: readonly Log[]): LoggedProgress<Log> | undefined {
-  const [from] = logs.filter(({ report }) => report.step !== undefined).toSorted((a, b) => a.rank - b.rank);
+  const [from] = logs.filter(({ report }) => report?.step !== undefined).toSorted((a, b) => a.rank - b.rank);
   const { step, stepAt } = from?.report ?? {};
   if (from === undefined || step === undefined || stepAt === undefined) return undefined;
   const checkpoint = newestCheckpoint(logs);
@@ -26,14 +27,14 @@ export function progressOfLogs<Log extends RankLog>(logs: readonly Log[]): Logge
   const isAhead = checkpoint !== undefined && checkpoint.step > step && !isBefore(checkpoint.at, stepAt);
   const done = isAhead ? checkpoint : { step, at: stepAt };
   const resting = logs.find(
-    ({ report }) => isResting(report.phase) && report.phaseAt !== undefined && !isBefore(report.phaseAt, done.at),
+    ({ report }) => isResting(report?.phase) && report?.phaseAt !== undefined && !isBefore(report.phaseAt, done.at),
   );
   return {
     from,
     progress: {
       ...done,
       ...(checkpoint && { checkpointStep: Math.min(checkpoint.step, done.step), checkpointAt: checkpoint.at }),
-      phase: resting?.report.phase ?? 'training',
+      phase: resting?.report?.phase ?? 'training',
     },
   };
 }
@@ -41,7 +42,7 @@ export function progressOfLogs<Log extends RankLog>(logs: readonly Log[]): Logge
 const isBefore = (a: string, b: string): boolean => Date.parse(a) < Date.parse(b);
 
 function newestCheckpoint(logs: readonly RankLog[]): { readonly step: number; readonly at: string } | undefined {
-  const saved = logs.flatMap(({ report: { checkpointStep: step, checkpointAt: at } }) =>
+  const saved = logs.flatMap(({ report: { checkpointStep: step, checkpointAt: at } = {} }) =>
     step === undefined || at === undefined ? [] : [{ step, at }],
   );
   return saved.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))[0];

@@ -1,29 +1,50 @@
 /** What lines of watchdogs say about training that makes no step. Pure. */
 
-import type { Suspect } from '../../contract/faults/faults.ts';
 import type { LoggedWatchdog } from '../../contract/progress/logs.ts';
+import type { Suspect } from '../../contract/recovery/evidence.ts';
+import { type RankLog, suspectsOf } from '../../faults/logs/suspects.ts';
 
-/** A line, and the pod that wrote it. */
-export interface WatchdogLine extends LoggedWatchdog {
+/** The log of one pod, which is read now, and the lines of watchdogs in it. */
+export interface WatchedLog {
   readonly pod: { readonly name: string; readonly node: string };
+  readonly watchdogs: readonly LoggedWatchdog[];
 }
+
+export interface WatchdogWord {
+  /** A sentence for each pod whose watchdogs say something. */
+  readonly witnesses: readonly string[];
+  readonly suspects: readonly Suspect[];
+}
+
+/** `logs`: of all pods of the job that are read; nothing is known of the others. */
+export const hearWatchdogs = (logs: readonly WatchedLog[]): WatchdogWord => ({
+  witnesses: logs.flatMap(({ pod, watchdogs }) => {
+    const [first] = watchdogs;
+    return first ? [`watchdog of ${pod.name} on ${pod.node}: ${sentenceOf(first)}`] : [];
+  }),
+  suspects: suspectsOf(logs.map(rankLogOf)),
+});
 
 const says = {
   timeout: 'a collective timed out',
   position: 'a collective failed',
   dump: 'a rank reports that a collective timed out',
-  stuck: 'the watchdog itself does not respond',
+  stuck: 'it does not respond itself',
   heartbeat: 'a process sends no heartbeat',
   section: 'a section takes too long',
 } as const satisfies Record<LoggedWatchdog['what'], string>;
 
-export function watchdogSentence({ what, rank, operation, sequence, pod }: WatchdogLine): string {
-  const which = [...(operation === undefined ? [] : [operation]), ...(sequence === undefined ? [] : [`${sequence}`])];
-  const where = rank === undefined ? '' : `rank ${rank}, `;
-  return `watchdog of ${where}${pod.name} on ${pod.node}: ${says[what]}${which.length > 0 ? ` (${which.join(' ')})` : ''}`;
+function sentenceOf({ what, rank, operation, sequence }: LoggedWatchdog): string {
+  const facts = [
+    ...(rank === undefined ? [] : [`rank ${rank}`]),
+    ...(operation === undefined ? [] : [operation]),
+    ...(sequence === undefined ? [] : [`${sequence}`]),
+  ];
+  return `${says[what]}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`;
 }
 
-/** Those behind the others; see `suspectsOf` of the readers. */
-export function suspectsOf(_lines: readonly WatchdogLine[]): readonly Suspect[] {
-  return [];
-}
+const rankLogOf = ({ pod, watchdogs }: WatchedLog): RankLog => ({
+  pod: pod.name,
+  node: pod.node,
+  events: watchdogs.map(({ at: _, ...event }) => ({ kind: 'watchdog', ...event })),
+});
