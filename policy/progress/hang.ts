@@ -82,15 +82,21 @@ export interface HangReport {
 export function hangFault({ uid }: JobRef, report: HangReport): Fault {
   const witnesses = report.witnesses.map((each) => each.slice(0, faultLimits.witness)).slice(0, faultLimits.witnesses);
   const suspects = report.suspects.slice(0, faultLimits.suspects);
-  const named = suspects.map(({ pod, node }) => `${pod}${node === undefined ? '' : ` on ${node}`}`);
+  const named = [...new Set(suspects.map(({ pod, node }) => `${pod}${node === undefined ? '' : ` on ${node}`}`))];
   return {
     ...jobFault(uid, 'hang', report),
     code: trainingHangs,
-    message: [...witnesses, ...(named.length > 0 ? [`suspected: ${[...new Set(named)].join(', ')}`] : [])].join('; '),
+    message: [...inBrief(witnesses), ...(named.length > 0 ? [`suspected: ${named.join(', ')}`] : [])].join('; '),
     witnesses,
     ...(suspects.length > 0 && { suspects }),
   };
 }
+
+/** The first two; the others say much the same. */
+const inBrief = ([first = '', second, ...others]: readonly string[]): readonly string[] => [
+  first,
+  ...(second === undefined ? [] : [others.length > 0 ? `${second} (and ${others.length} more)` : second]),
+];
 
 /** The same for a job of which only the log says that it makes no step. */
 export const noStepFault = ({ uid }: JobRef, report: HangReport): Fault => ({

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { trainingHangs } from '../../contract/faults/faults.ts';
 import type { JobOverrides } from '../../contract/job/job-overrides.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
 import { type HangOptions, type Hangs, watchHangs } from '../../controller/progress/hangs.ts';
@@ -52,8 +53,9 @@ beforeEach(() => {
     pod: () => cluster.pod,
     working: () => cluster.working,
     isLive: () => cluster.isLive,
-    raise(_job, { message }, onLost) {
-      raised.push(`${now / 1000} ${message.split(';')[0]}`);
+    raise(_job, { code, message }, onLost) {
+      const what = code === trainingHangs ? '' : `${code}: `;
+      raised.push(`${now / 1000} ${what}${message.split(';')[0]}`);
       lose = onLost;
     },
     now: () => now,
@@ -157,6 +159,51 @@ describe('training that stands still', () => {
     expect(raised).toEqual([]);
     pass(1);
     expect(raised).toHaveLength(1);
+  });
+
+  it('is only suspected while the log alone says so, and is a hang when a watchdog says so too', () => {
+    hangs.take(pod, step(7), 'log');
+    pass(90);
+    expect(raised).toEqual(['60 progress/no-step: no step for 1m after step 7']);
+    cluster.watchdogs = ['watchdog of llm-worker-0 on gpu-2: a collective timed out'];
+    pass(90);
+    expect(raised.slice(1)).toEqual(['91 no step for 1m 31s after step 7']);
+  });
+
+  it('is a hang at once where a watchdog has spoken before the time has passed, and not before that', () => {
+    hangs.take(pod, step(7), 'log');
+    cluster.watchdogs = ['watchdog of llm-worker-0 on gpu-2: a collective timed out'];
+    pass(59);
+    expect(raised).toEqual([]);
+    pass(10);
+    expect(raised).toEqual(['60 no step for 1m after step 7']);
+  });
+
+  it('needs no second witness where the trainer itself writes a file, also when its log was read before', () => {
+    hangs.take(pod, step(7), 'log');
+    hangs.take(pod, step(8), 'file');
+    pass(60);
+    expect(raised).toEqual(['60 no step for 1m after step 8']);
+  });
+
+  it('is not even suspected while its log cannot be read', () => {
+    hangs.take(pod, step(7), 'log');
+    cluster.isRead = false;
+    pass(500);
+    expect(raised).toEqual([]);
+    cluster.isRead = true;
+    pass(60);
+    expect(raised).toHaveLength(1);
+  });
+
+  it('makes further logs be read when half of its time has passed, until the next step', () => {
+    hangs.take(pod, step(7), 'log');
+    pass(30);
+    expect(hangs.isLate('job')).toBe(false);
+    pass(1);
+    expect(hangs.isLate('job')).toBe(true);
+    hangs.take(pod, step(8), 'log');
+    expect(hangs.isLate('job')).toBe(false);
   });
 
   it('is reported though another job cannot be judged', () => {
