@@ -82,7 +82,7 @@ export const metricTable = {
     },
     logReports: {
       name: 'kcover_log_reports_total',
-      help: 'Reports of agents about the logs of containers by answer: counted, or why not; a repeated one counts again',
+      help: 'Reports about container logs by answer: counted, or why not',
       labelNames: ['answer'],
     },
     progressOdd: {
@@ -235,14 +235,10 @@ export const metricTable = {
       help: 'Consecutive failed attempts to send progress files',
       labelNames: [],
     },
-    logsFollowed: {
-      name: 'kcover_agent_logs_followed',
-      help: 'Logs of containers that are read now',
-      labelNames: [],
-    },
+    logsFollowed: { name: 'kcover_agent_logs_followed', help: 'Container logs that are followed now', labelNames: [] },
     logsUnavailable: {
       name: 'kcover_agent_logs_unavailable',
-      help: '1 while a log that the controller asks for cannot be read',
+      help: '1 while a wanted log cannot be read',
       labelNames: [],
     },
     logsFailing: {
@@ -250,14 +246,10 @@ export const metricTable = {
       help: 'Consecutive failed attempts to send what logs say',
       labelNames: [],
     },
-    logLines: {
-      name: 'kcover_agent_log_lines_total',
-      help: 'Lines of container logs that were read',
-      labelNames: [],
-    },
+    logLines: { name: 'kcover_agent_log_lines_total', help: 'Lines of container logs that were read', labelNames: [] },
     logSkipped: {
       name: 'kcover_agent_log_skipped_bytes_total',
-      help: 'Bytes of container logs that were skipped, because they are written faster than they are read',
+      help: 'Bytes of logs that were written too fast to be read',
       labelNames: [],
     },
     read: {

@@ -39,9 +39,12 @@ export function foldEvent(seen: FoldedLog | undefined, event: LogEvent, at: stri
   }
 }
 
-const logged = ({ kind: _, group, operation, ...event }: WatchdogEvent, at: string): LoggedWatchdog => ({
-  ...event,
-  at,
-  ...(group !== undefined && { group: oneLine(group, 80) }),
-  ...(operation !== undefined && { operation: oneLine(operation, 40) }),
-});
+const logged = (event: WatchdogEvent, at: string): LoggedWatchdog => {
+  const { kind: _kind, group, operation, ...rest } = event;
+  return {
+    ...rest,
+    at,
+    ...(group !== undefined && { group: oneLine(group, 80) }),
+    ...(operation !== undefined && { operation: oneLine(operation, 40) }),
+  };
+};

@@ -51,7 +51,10 @@ export function followLog(hostRoot: string, wanted: WantedLog, buffer: Buffer): 
       // The first line is always taken, so that reading advances however little time there is.
       const late = lines.findIndex((line) => (take(line), performance.now() > until));
       const left = late === -1 ? [] : lines.slice(late + 1);
-      return { lines: lines.length - left.length, skipped: skipped + left.reduce((sum, { length }) => sum + length, 0) };
+      return {
+        lines: lines.length - left.length,
+        skipped: skipped + left.reduce((sum, { length }) => sum + length, 0),
+      };
     },
     close: () => log.close(),
   };

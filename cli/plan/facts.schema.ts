@@ -13,6 +13,7 @@ import {
   restartLevels,
 } from '../../contract/job/job-overrides.ts';
 import { jobKinds, stopMethods } from '../../contract/job/jobs.ts';
+import { logChoices } from '../../contract/progress/logs.ts';
 import { progressPhases } from '../../contract/progress/progress.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
 import type { PlanInput } from './facts.ts';
@@ -64,6 +65,9 @@ const overrides = z.looseObject({
   level: z.enum(restartLevels).optional(),
   hang: z.enum(hangResponses).optional(),
   retries: z.int().min(0).max(100).optional(),
+  logFormat: z.enum(logChoices).optional(),
+  logStep: text.optional(),
+  logCheckpoint: text.optional(),
   ignored: z.array(z.string()),
 });
 

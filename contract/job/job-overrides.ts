@@ -1,6 +1,6 @@
 /** What a job requests for its own recovery: annotations, and the labels of the reference systems. The operator's settings limit it. */
 
-import type { LogChoice, LogPatterns } from '../progress/logs.ts';
+import type { LogChoice } from '../progress/logs.ts';
 
 /** `force`: pods are deleted at once, with no time to save anything. `off`: nothing is done unless a person asks. */
 export const recoveryModes = ['grace', 'force', 'off'] as const;
@@ -65,8 +65,9 @@ export interface JobOverrides {
   readonly retries?: number;
   /** How the logs of its ranks are read. */
   readonly logFormat?: LogChoice;
-  /** Patterns of its own for them. */
-  readonly logPatterns?: LogPatterns;
+  /** Patterns of its own for them, as `LogPatterns` has them. */
+  readonly logStep?: string;
+  readonly logCheckpoint?: string;
   /** Values that cannot be used or contradict another, a sentence each; at most 10. */
   readonly ignored: readonly string[];
 }

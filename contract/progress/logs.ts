@@ -14,17 +14,18 @@ export const logLimits = {
   watchdogs: 16,
 } as const;
 
-/** Formats of training logs. */
+/** Formats of training logs, in the order in which `auto` tries them. `megatron`: also Megatron Bridge and MindSpeed; `huggingface`: also LLaMA-Factory. */
 export const logFormats = [
   'megatron',
   'nemo',
-  'deepspeed',
-  'huggingface',
   'torchtitan',
   'maxtext',
   'mindformers',
   'paddle',
   'lightning',
+  'huggingface',
+  // Last, because trainers with a bar of their own run on it, and it prints few steps.
+  'deepspeed',
 ] as const;
 export type LogFormat = (typeof logFormats)[number];
 

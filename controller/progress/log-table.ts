@@ -32,7 +32,7 @@ export function openLogTable(isLatest: (pod: string) => boolean): LogTable {
 
   /** Logs of earlier attempts are forgotten. */
   function logsOf(job: string): readonly PodLog[] {
-    for (const uid of [...members.of(job)]) if (!isLatest(uid)) drop(uid);
+    for (const uid of members.of(job)) if (!isLatest(uid)) drop(uid);
     return [...members.of(job)].flatMap((uid) => logs.get(uid) ?? []);
   }
 

@@ -1,7 +1,7 @@
 /** Which logs of a node its agent follows: those of the ranks that print progress, and of all ranks of a job that makes no step. Pure. */
 
 import type { JobView } from '../../contract/job/jobs.ts';
-import { type LogChoice, logLimits, type WantedLog } from '../../contract/progress/logs.ts';
+import { type LogChoice, logLimits, type LogPatterns, type WantedLog } from '../../contract/progress/logs.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 /** What is known of a pod's job. */
@@ -17,7 +17,13 @@ export interface LoggingJob {
 
 /** `byDefault`: where a job chooses no format. */
 export const formatOf = ({ overrides }: LoggingJob['view'], byDefault: LogChoice): LogChoice =>
-  overrides?.logFormat ?? (overrides?.logPatterns && byDefault === 'off' ? 'auto' : byDefault);
+  overrides?.logFormat ?? (byDefault === 'off' && patternsOf(overrides) ? 'auto' : byDefault);
+
+function patternsOf(overrides: JobView['overrides']): LogPatterns | undefined {
+  const { logStep: step, logCheckpoint: checkpoint } = overrides ?? {};
+  if (step === undefined && checkpoint === undefined) return undefined;
+  return { ...(step !== undefined && { step }), ...(checkpoint !== undefined && { checkpoint }) };
+}
 
 /** Trainers print steps on the first rank or on the last one. */
 const printsProgress = ({ rank, view }: LoggingJob): boolean => rank === 0 || rank === view.podsExpected - 1;
@@ -41,11 +47,8 @@ export function wantedLogs(
     .map(({ log }) => log);
 }
 
-const wanted = (pod: TrainingPod, format: WantedLog['format'], { view }: LoggingJob): WantedLog => ({
-  namespace: pod.job.namespace,
-  pod: pod.name,
-  uid: pod.uid,
-  container: pod.container,
-  format,
-  ...(view.overrides?.logPatterns && { patterns: view.overrides.logPatterns }),
-});
+function wanted(pod: TrainingPod, format: WantedLog['format'], { view }: LoggingJob): WantedLog {
+  const patterns = patternsOf(view.overrides);
+  const { name, uid, container, job } = pod;
+  return { namespace: job.namespace, pod: name, uid, container, format, ...(patterns && { patterns }) };
+}

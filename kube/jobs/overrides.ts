@@ -51,10 +51,8 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
   const logFormat = read.ours('logFormat', oneOf(logChoices))?.means;
-  const [logStep, logCheckpoint] = [
-    read.ours('logStep', pattern('step')),
-    read.ours('logCheckpoint', pattern('checkpoint')),
-  ];
+  const logStep = read.ours('logStep', pattern('step'));
+  const logCheckpoint = read.ours('logCheckpoint', pattern('checkpoint'));
   const listed = read.ours('allowedSizes', sizes);
   // An unusable value about sizes was meant to exclude some: as it is unknown which, all smaller ones are excluded.
   const isUnclear =
@@ -72,12 +70,8 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     ...(hang && { hang }),
     ...(retries && { retries: retries.means }),
     ...(logFormat && { logFormat }),
-    ...((logStep || logCheckpoint) && {
-      logPatterns: {
-        ...(logStep && { step: logStep.means }),
-        ...(logCheckpoint && { checkpoint: logCheckpoint.means }),
-      },
-    }),
+    ...(logStep && { logStep: logStep.means }),
+    ...(logCheckpoint && { logCheckpoint: logCheckpoint.means }),
   };
   return Object.keys(overrides).length === 0 && ignored.length === 0 ? undefined : { ...overrides, ignored };
 }

@@ -46,5 +46,5 @@ function sentenceOf({ what, rank, operation, sequence }: LoggedWatchdog): string
 const rankLogOf = ({ pod, watchdogs }: WatchedLog): RankLog => ({
   pod: pod.name,
   node: pod.node,
-  events: watchdogs.map(({ at: _, ...event }) => ({ kind: 'watchdog', ...event })),
+  events: watchdogs.map((event) => ({ kind: 'watchdog', ...event })),
 });

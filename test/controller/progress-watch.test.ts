@@ -173,7 +173,7 @@ describe('progress of training', () => {
     progress.takeLogs({
       node: 'gpu-1',
       read,
-      logs: logs('master-0', { watchdogs }).map(({ step: _, ...rest }) => rest),
+      logs: [{ pod: 'master-0', at: '2026-11-21T07:02:00.000Z', watchdogs }],
     });
     await until(() => raised.length > 1);
     expect(raised[1]).toBe('job-uid progress/hang');

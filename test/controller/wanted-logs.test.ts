@@ -62,7 +62,7 @@ describe('the logs that an agent is asked for', () => {
     const overrides = (more: object) => ({ view: { overrides: { ignored: [], ...more } } });
     expect(ranks({}, 'off')).toEqual([]);
     expect(ranks(overrides({ logFormat: 'megatron' }), 'off')).toHaveLength(2);
-    expect(wantedLogs(all, job(overrides({ logPatterns: { step: '(?<step>x)' } })), 'off')[0]).toMatchObject({
+    expect(wantedLogs(all, job(overrides({ logStep: '(?<step>x)' })), 'off')[0]).toMatchObject({
       format: 'auto',
       patterns: { step: '(?<step>x)' },
     });

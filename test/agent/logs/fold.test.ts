@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import { array, assert, constantFrom, oneof, property, string } from 'fast-check';
 import { foldEvent, type FoldedLog } from '../../../agent/logs/fold.ts';
 import { logReports } from '../../../contract/progress/logs.schema.ts';
 import { createLogReader } from '../../../faults/logs/log-reader.ts';
@@ -41,9 +41,9 @@ describe('what a log has said so far', () => {
   });
 
   it('is a report that the controller can read, whatever the lines say', () => {
-    const word = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 40 }),
-      fc.constantFrom(
+    const word = oneof(
+      string({ unit: 'binary', maxLength: 40 }),
+      constantFrom(
         'iteration ',
         '99999999999999999999/',
         'Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, ',
@@ -54,8 +54,8 @@ describe('what a log has said so far', () => {
         'global_step: 9 |',
       ),
     );
-    fc.assert(
-      fc.property(fc.array(fc.array(word, { maxLength: 6 }), { maxLength: 20 }), (lines) => {
+    assert(
+      property(array(array(word, { maxLength: 6 }), { maxLength: 20 }), (lines) => {
         const reader = createLogReader({ preset: 'auto' });
         const events = lines.flatMap((words) => reader.take(words.join('')));
         const folded = events.reduce<FoldedLog | undefined>((seen, event) => foldEvent(seen, event, at(1)), undefined);
