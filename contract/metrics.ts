@@ -82,7 +82,7 @@ export const metricTable = {
     },
     logReports: {
       name: 'kcover_log_reports_total',
-      help: 'Reports about container logs by answer: counted, or why not',
+      help: 'Reports about logs, by answer',
       labelNames: ['answer'],
     },
     progressOdd: {
@@ -239,11 +239,6 @@ export const metricTable = {
     logsUnavailable: {
       name: 'kcover_agent_logs_unavailable',
       help: '1 while a wanted log cannot be read',
-      labelNames: [],
-    },
-    logsFailing: {
-      name: 'kcover_agent_logs_failures',
-      help: 'Consecutive failed attempts to send what logs say',
       labelNames: [],
     },
     logLines: { name: 'kcover_agent_log_lines_total', help: 'Lines of container logs that were read', labelNames: [] },

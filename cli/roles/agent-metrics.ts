@@ -38,7 +38,6 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   gauge(table.progressFailing, ({ progress }) => progress.failures);
   gauge(table.logsFollowed, ({ logs }) => logs.followed);
   gauge(table.logsUnavailable, ({ logs }) => Number(logs.unavailable !== undefined));
-  gauge(table.logsFailing, ({ logs }) => logs.failures);
 
   /** A counter whose sums are counted elsewhere and copied when it is read. */
   const counter = (

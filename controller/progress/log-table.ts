@@ -3,7 +3,7 @@
 import type { LoggedWatchdog, LogReport } from '../../contract/progress/logs.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 import { type LoggedProgress, progressOfLogs, type RankLog } from '../../policy/progress/log-progress.ts';
-import { hearWatchdogs, type WatchdogWord } from '../../policy/progress/watchdogs.ts';
+import { judgeWatchdogs, type WatchdogFindings } from '../../policy/progress/watchdogs.ts';
 import { openMembers } from '../members.ts';
 
 export interface PodLog extends RankLog {
@@ -19,7 +19,7 @@ export interface LogTable {
   /** Undefined while no log of the job has a step. */
   progressOf(job: string): LoggedProgress<PodLog> | undefined;
   /** What watchdogs have written since then (RFC 3339). */
-  watchdogsOf(job: string, since: string): WatchdogWord;
+  watchdogsOf(job: string, since: string): WatchdogFindings;
   forget(job: string): void;
 }
 
@@ -55,7 +55,7 @@ export function openLogTable(isLatest: (pod: string) => boolean): LogTable {
     progressOf: (job) => progressOfLogs(logsOf(job)),
     watchdogsOf(job, since) {
       const read = logsOf(job).filter(({ pod }) => isRead(pod));
-      return hearWatchdogs(read.map(({ pod, report }) => ({ pod, watchdogs: watchdogsSince(report, since) })));
+      return judgeWatchdogs(read.map(({ pod, report }) => ({ pod, watchdogs: watchdogsSince(report, since) })));
     },
     forget: (job) => [...members.of(job)].forEach(drop),
   };

@@ -10,14 +10,14 @@ export interface WatchedLog {
   readonly watchdogs: readonly LoggedWatchdog[];
 }
 
-export interface WatchdogWord {
+export interface WatchdogFindings {
   /** A sentence for each pod whose watchdogs say something. */
   readonly witnesses: readonly string[];
   readonly suspects: readonly Suspect[];
 }
 
 /** `logs`: of all pods of the job that are read; nothing is known of the others. */
-export const hearWatchdogs = (logs: readonly WatchedLog[]): WatchdogWord => ({
+export const judgeWatchdogs = (logs: readonly WatchedLog[]): WatchdogFindings => ({
   witnesses: logs.flatMap(({ pod, watchdogs }) => {
     const [first] = watchdogs;
     return first ? [`watchdog of ${pod.name} on ${pod.node}: ${sentenceOf(first)}`] : [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LogReport } from '../../../contract/progress/logs.ts';
 import { progressOfLogs } from '../../../policy/progress/log-progress.ts';
-import { hearWatchdogs } from '../../../policy/progress/watchdogs.ts';
+import { judgeWatchdogs } from '../../../policy/progress/watchdogs.ts';
 
 const at = (second: number): string => `2026-11-22T22:00:${String(second).padStart(2, '0')}.000Z`;
 const log = (rank: number, report: Partial<LogReport>) => ({
@@ -47,19 +47,19 @@ describe('the watchdogs of a job', () => {
   const pod = (rank: number) => ({ name: `llm-${rank}`, node: `gpu-${rank}` });
 
   it('are a witness each, and make a suspect of the pod whose watchdog is silent', () => {
-    const heard = hearWatchdogs([
+    const found = judgeWatchdogs([
       { pod: pod(0), watchdogs: [watchdog(0), watchdog(1)] },
       { pod: pod(1), watchdogs: [] },
       { pod: pod(2), watchdogs: [watchdog(4)] },
     ]);
-    expect(heard.witnesses).toEqual([
+    expect(found.witnesses).toEqual([
       'watchdog of llm-0 on gpu-0: a collective timed out (rank 0, ALLREDUCE, 7)',
       'watchdog of llm-2 on gpu-2: a collective timed out (rank 4, ALLREDUCE, 7)',
     ]);
-    expect(heard.suspects).toMatchObject([{ pod: 'llm-1', node: 'gpu-1' }]);
+    expect(found.suspects).toMatchObject([{ pod: 'llm-1', node: 'gpu-1' }]);
   });
 
   it('say nothing while all of them are silent', () => {
-    expect(hearWatchdogs([{ pod: pod(0), watchdogs: [] }])).toEqual({ witnesses: [], suspects: [] });
+    expect(judgeWatchdogs([{ pod: pod(0), watchdogs: [] }])).toEqual({ witnesses: [], suspects: [] });
   });
 });
