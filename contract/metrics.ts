@@ -82,7 +82,7 @@ export const metricTable = {
     },
     logReports: {
       name: 'kcover_log_reports_total',
-      help: 'Reports about logs, by answer',
+      help: 'Reports about container logs by answer: counted, or why not; a repeated one counts again',
       labelNames: ['answer'],
     },
     progressOdd: {
