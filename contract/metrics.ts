@@ -80,6 +80,11 @@ export const metricTable = {
       help: 'Progress files of agents by answer: counted, or why not; a repeated upload counts again',
       labelNames: ['answer'],
     },
+    logReports: {
+      name: 'kcover_log_reports_total',
+      help: 'Reports about container logs by answer: counted, or why not; a repeated one counts again',
+      labelNames: ['answer'],
+    },
     progressOdd: {
       name: 'kcover_progress_odd_total',
       help: 'Progress reports that contradict themselves or earlier ones, by kind',
@@ -238,6 +243,18 @@ export const metricTable = {
     progressFailing: {
       name: 'kcover_agent_progress_failures',
       help: 'Consecutive failed attempts to send progress files',
+      labelNames: [],
+    },
+    logsFollowed: { name: 'kcover_agent_logs_followed', help: 'Container logs that are followed now', labelNames: [] },
+    logsUnavailable: {
+      name: 'kcover_agent_logs_unavailable',
+      help: '1 while a wanted log cannot be read',
+      labelNames: [],
+    },
+    logLines: { name: 'kcover_agent_log_lines_total', help: 'Lines of container logs that were read', labelNames: [] },
+    logSkipped: {
+      name: 'kcover_agent_log_skipped_bytes_total',
+      help: 'Bytes of logs that were written too fast to be read',
       labelNames: [],
     },
     read: {

@@ -12,6 +12,7 @@ export interface ControllerMetrics {
   readonly preflightReports: Counter<'answer'>;
   readonly preflightRefused: Counter<'reason'>;
   readonly progressFiles: Counter<'answer'>;
+  readonly logReports: Counter<'answer'>;
   readonly progressOdd: Counter<'what'>;
   readonly progressWrites: Counter<'result'>;
   readonly trainingHangs: Counter;
@@ -78,6 +79,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     preflightReports: new Counter({ ...table.preflightReports, registers }),
     preflightRefused: new Counter({ ...table.preflightRefused, registers }),
     progressFiles: new Counter({ ...table.progressFiles, registers }),
+    logReports: new Counter({ ...table.logReports, registers }),
     progressOdd: new Counter({ ...table.progressOdd, registers }),
     progressWrites: new Counter({ ...table.progressWrites, registers }),
     trainingHangs: new Counter({ ...table.trainingHangs, registers }),

@@ -2,6 +2,7 @@
 
 import { actions, type Fault, faultLimits as most, quarantineStates, standings } from '../contract/faults/faults.ts';
 import { isFaultSource } from '../contract/faults/sources.ts';
+import type { Suspect } from '../contract/recovery/evidence.ts';
 import { bytesOf } from '../contract/wire/signal-size.ts';
 
 /** What a workflow keeps of one fault, so that hundreds fit into one payload whatever a node sends. */
@@ -70,6 +71,17 @@ const slim = (fault: Fault): Fault => ({
   ...(fault.evidence
     ? { evidence: fault.evidence.slice(0, kept.evidenceLines).map((line) => line.slice(0, kept.evidenceLine)) }
     : {}),
+  ...(fault.witnesses
+    ? { witnesses: fault.witnesses.slice(0, most.witnesses).map((line) => line.slice(0, most.witness)) }
+    : {}),
+  ...(fault.suspects ? { suspects: fault.suspects.slice(0, most.suspects).map(slimSuspect) } : {}),
+});
+
+const slimSuspect = ({ pod, node, rank, because }: Suspect): Suspect => ({
+  pod,
+  ...(node === undefined ? {} : { node }),
+  ...(rank === undefined ? {} : { rank }),
+  because: because.slice(0, most.witness),
 });
 
 /** Drops the evidence if it makes the fault too large: JSON may need six bytes for a character. */
@@ -89,6 +101,16 @@ const absentOr =
   (value: unknown): boolean =>
     value === undefined || check(value);
 
+const isLines = (value: unknown): boolean => Array.isArray(value) && value.every(isString);
+const hasRank = absentOr(Number.isSafeInteger);
+const hasNode = absentOr((node) => isText(node, most.name));
+const isSuspect = (value: unknown): boolean =>
+  isObject(value) &&
+  isText(value['pod'], most.name) &&
+  hasRank(value['rank']) &&
+  hasNode(value['node']) &&
+  isString(value['because']);
+
 /** One check for each field. Long texts are cut later, so only what is used as a key or a name is bounded here. */
 const checks = {
   id: (id) => isText(id, most.id),
@@ -96,7 +118,7 @@ const checks = {
   code: (code) => isText(code, most.code),
   message: isString,
   seenAt: isTime,
-  node: absentOr((node) => isText(node, most.name)),
+  node: hasNode,
   device: absentOr((device) => isText(device, most.identifier)),
   action: absentOr((action) => isOneOf(actions, action)),
   standing: absentOr((standing) => isOneOf(standings, standing)),
@@ -118,7 +140,9 @@ const checks = {
   namespace: absentOr((namespace) => isText(namespace, most.namespace)),
   unobservable: absentOr(isString),
   deadline: absentOr(isTime),
-  evidence: absentOr((lines) => Array.isArray(lines) && lines.every(isString)),
+  evidence: absentOr(isLines),
+  witnesses: absentOr(isLines),
+  suspects: absentOr((suspects) => Array.isArray(suspects) && suspects.every(isSuspect)),
 } satisfies Record<keyof Fault, (value: unknown) => boolean>;
 
 const isFault = (value: unknown): value is Fault =>

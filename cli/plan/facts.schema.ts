@@ -13,6 +13,7 @@ import {
   restartLevels,
 } from '../../contract/job/job-overrides.ts';
 import { jobKinds, stopMethods } from '../../contract/job/jobs.ts';
+import { logChoices } from '../../contract/progress/logs.ts';
 import { progressPhases } from '../../contract/progress/progress.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
 import type { PlanInput } from './facts.ts';
@@ -51,6 +52,9 @@ const overrides = z.looseObject({
   hang: z.enum(hangResponses).optional(),
   retries: z.int().min(0).max(100).optional(),
   suppression: z.looseObject({ codes: z.array(z.string()), until: time, reason: z.string() }).optional(),
+  logFormat: z.enum(logChoices).optional(),
+  logStep: text.optional(),
+  logCheckpoint: text.optional(),
   ignored: z.array(z.string()),
 });
 

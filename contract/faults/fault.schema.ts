@@ -14,6 +14,13 @@ const filled = (length: number) => text(length).min(1);
 
 export const nodeName = filled(most.name).regex(nodePattern, 'is no name');
 
+const suspect = z.strictObject({
+  pod: filled(most.name),
+  node: nodeName.exactOptional(),
+  rank: z.int().exactOptional(),
+  because: text(most.witness),
+});
+
 /** Every field of a fault. */
 export const faultFields = {
   id: filled(most.id),
@@ -33,6 +40,8 @@ export const faultFields = {
   unobservable: text(most.message).exactOptional(),
   deadline: time.exactOptional(),
   evidence: z.array(text(most.evidenceLine)).max(most.evidenceLines).exactOptional(),
+  witnesses: z.array(text(most.witness)).max(most.witnesses).exactOptional(),
+  suspects: z.array(suspect).max(most.suspects).exactOptional(),
 } satisfies Record<keyof Fault, z.ZodType>;
 
 /** A fault as one part of kcover gives it to another. */

@@ -1,6 +1,7 @@
 /** A fault, whatever its source. */
 
 import type { Action } from './action.ts';
+import type { Suspect } from '../recovery/evidence.ts';
 import type { FaultSource } from './sources.ts';
 
 export { type Action, actions } from './action.ts';
@@ -68,10 +69,17 @@ export interface Fault {
   readonly deadline?: string;
   /** Lines around it; at most 5 of 500 characters. */
   readonly evidence?: readonly string[];
+  /** Of training that hangs: everything that says so, a sentence each; at most 5 of 200 characters. */
+  readonly witnesses?: readonly string[];
+  /** Of training that hangs: at most 5. */
+  readonly suspects?: readonly Suspect[];
 }
 
 /** Code of the fault of a job whose training hangs; it blames no node, and `seenAt` is when that was noticed. */
 export const trainingHangs = 'progress/hang';
+
+/** Code of the fault of a job that makes no step, as far as its log shows, while nothing else says that it hangs. It is only reported. */
+export const noStepInLog = 'progress/no-step';
 
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
@@ -100,5 +108,8 @@ export const faultLimits = {
   identifier: 64,
   evidenceLines: 5,
   evidenceLine: 500,
+  witnesses: 5,
+  witness: 200,
+  suspects: 5,
   perSignal: 100,
 } as const;

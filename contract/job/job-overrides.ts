@@ -1,5 +1,7 @@
 /** What a job requests for its own recovery: annotations, and the labels of the reference systems. The operator's settings limit it. */
 
+import type { LogChoice } from '../progress/logs.ts';
+
 /** `force`: pods are deleted at once, with no time to save anything. `off`: nothing is done unless a person asks. */
 export const recoveryModes = ['grace', 'force', 'off'] as const;
 export type RecoveryMode = (typeof recoveryModes)[number];
@@ -34,6 +36,9 @@ export const overrideAnnotations = {
   hang: 'kcover.io/hang',
   retries: 'kcover.io/retries',
   suppression: 'kcover.io/suppress',
+  logFormat: 'kcover.io/log-format',
+  logStep: 'kcover.io/log-step',
+  logCheckpoint: 'kcover.io/log-checkpoint',
 } as const;
 
 /** The names of the reference systems for the same: labels, and one annotation. Ours take precedence. */
@@ -70,6 +75,11 @@ export interface JobOverrides {
   readonly retries?: number;
   /** Faults that lead to nothing until a time. */
   readonly suppression?: JobSuppression;
+  /** How the logs of its ranks are read. */
+  readonly logFormat?: LogChoice;
+  /** Patterns of its own for them, as `LogPatterns` has them. */
+  readonly logStep?: string;
+  readonly logCheckpoint?: string;
   /** Values that cannot be used or contradict another, a sentence each; at most 10. */
   readonly ignored: readonly string[];
 }

@@ -105,6 +105,13 @@ export const agentSettings = z.strictObject({
   progress: z
     .strictObject({ every: duration('5s').describe('How often the agent looks for new progress files of trainers') })
     .prefault({}),
+  logs: z
+    .strictObject({
+      every: duration('1s').describe(
+        'How often the agent reads the logs of containers that the controller asks for; see `progress.logs` of the controller',
+      ),
+    })
+    .prefault({}),
   kernelLog: z
     .strictObject({
       path: z.string().startsWith('/').default('/dev/kmsg').describe('Below the host root'),

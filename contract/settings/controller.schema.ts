@@ -5,6 +5,7 @@ import { actions } from '../faults/faults.ts';
 import { isObjectName } from '../object-names.ts';
 import { preflightLimits } from '../preflight/preflight.ts';
 import { roundsAudience } from '../preflight/rounds.ts';
+import { logChoices } from '../progress/logs.ts';
 import { agentAudience } from '../wire/reports.ts';
 import { formatDuration } from './duration.ts';
 import { duration, health, listen, log, taint, temporal } from './values.schema.ts';
@@ -173,6 +174,24 @@ export const controllerSettings = z.strictObject({
             .default(20)
             .describe('Training hangs when no step comes for so many times its median step'),
           least: duration('10m').describe('At least this long without a step'),
+          witnesses: z
+            .int()
+            .min(1)
+            .max(2)
+            .default(2)
+            .describe(
+              'Of a job whose steps are read in its logs: 2: a watchdog must have written to a log too, otherwise the missing steps are only reported',
+            ),
+        })
+        .prefault({}),
+      logs: z
+        .strictObject({
+          format: z
+            .enum(logChoices)
+            .default('auto')
+            .describe(
+              'Format of the logs of jobs that write no progress file, where the job does not choose one; off: their logs are not read, unless the job chooses a format',
+            ),
         })
         .prefault({}),
     })

@@ -73,8 +73,13 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const progress = watchProgress({
     write: (ref, said) => writeProgress(kube, ref, said),
     everyMs: progressSettings.every,
+    logFormat: progressSettings.logs.format,
     hang: {
-      settings: { times: progressSettings.hang.times, leastMs: progressSettings.hang.least },
+      settings: {
+        times: progressSettings.hang.times,
+        leastMs: progressSettings.hang.least,
+        witnesses: progressSettings.hang.witnesses,
+      },
       isLive: (node) => pods.isUpToDate() && performance.now() - (lastSeenAt(node) ?? -Infinity) < silentMs,
       raise: (job, fault, onLost) =>
         enqueue({ outbox, log, signal }, faultMessage({ kind: 'job', job }, fault), onLost),
@@ -155,7 +160,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     nodes,
     preflights,
     rounds,
-    progress: { take: progress.take, isUpToDate: () => isUpToDate },
+    progress: { ...progress, isUpToDate: () => isUpToDate },
     liveness,
     end: () => over.abort(),
   };

@@ -14,6 +14,7 @@ import {
 import { reportBatch } from '../../contract/wire/reports.schema.ts';
 import { preflightPath } from '../../contract/preflight/files.ts';
 import { roundsPath } from '../../contract/preflight/rounds.ts';
+import { logPath } from '../../contract/progress/logs.ts';
 import { progressPath } from '../../contract/progress/progress.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import type { AgentRegistry } from './agents.ts';
@@ -97,6 +98,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
       [reportPath]: authenticate.agents,
       [preflightPath]: authenticate.agents,
       [progressPath]: authenticate.agents,
+      [logPath]: authenticate.agents,
       [roundsPath]: authenticate.preflights,
     },
     leading: () => collector() !== undefined,
@@ -116,7 +118,10 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     const answer = await take(batch, reporter, rates, options);
     return answer.kind === 'refused'
       ? reject(reply, answer)
-      : reply.code(202).send({ accepted: answer.accepted } satisfies ReportAnswer);
+      : reply.code(202).send({
+          accepted: answer.accepted,
+          follow: collector()?.progress.wantedLogs(reporter.node) ?? [],
+        } satisfies ReportAnswer);
   });
 
   takePreflightFiles(server, { ...options, reporterOf, reject });

@@ -1,21 +1,10 @@
 /** What the lines of a trainer's container log say, and the interface of the reader that finds it. */
 
+import type { LogFormat } from '../../contract/progress/logs.ts';
 import type { OwnPattern } from './own/own-pattern.ts';
 
-/** Formats of training logs, in the order in which `auto` tries them. `megatron`: also Megatron Bridge and MindSpeed; `huggingface`: also LLaMA-Factory. */
-export const presetNames = [
-  'megatron',
-  'nemo',
-  'torchtitan',
-  'maxtext',
-  'mindformers',
-  'paddle',
-  'lightning',
-  'huggingface',
-  // Last, because trainers with a bar of their own run on it, and it prints few steps.
-  'deepspeed',
-] as const;
-export type PresetName = (typeof presetNames)[number];
+/** The order is that in which `auto` tries them. */
+export { logFormats as presetNames, type LogFormat as PresetName } from '../../contract/progress/logs.ts';
 
 export const logPhases = ['training', 'saving', 'evaluating', 'compiling'] as const;
 export type LogPhase = (typeof logPhases)[number];
@@ -92,7 +81,7 @@ export interface OwnPatterns {
 
 export interface LogReaderOptions {
   /** `auto`: the first preset that finds a step above 0 or a checkpoint, from then on. */
-  readonly preset: PresetName | 'auto';
+  readonly preset: LogFormat | 'auto';
   readonly patterns?: OwnPatterns;
 }
 
@@ -101,7 +90,7 @@ export interface LogReader {
   /** A whole line as the process wrote it, without the runtime's prefix (`cri-line.ts`) and without its line break. */
   take(line: string): readonly LogEvent[];
   /** Undefined while `auto` has found none. */
-  readonly preset: PresetName | undefined;
+  readonly preset: LogFormat | undefined;
 }
 
 /** Signature of `createLogReader` in `log-reader.ts`. */

@@ -15,6 +15,8 @@ import {
   overrideAnnotations,
 } from '../../contract/job/job-overrides.ts';
 import { oneLine } from '../../contract/text.ts';
+import { logChoices, logLimits } from '../../contract/progress/logs.ts';
+import { readOwnPattern } from '../../faults/logs/own/own-pattern.ts';
 
 /** An override: its key, its text, and its meaning. */
 interface Stated<T> {
@@ -51,6 +53,9 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
   const suppression = read.ours('suppression', suppressionOf)?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
+  const logFormat = read.ours('logFormat', oneOf(logChoices))?.means;
+  const logStep = read.ours('logStep', pattern('step'));
+  const logCheckpoint = read.ours('logCheckpoint', pattern('checkpoint'));
   const listed = read.ours('allowedSizes', sizes);
   // An unusable value about sizes was meant to exclude some: as it is unknown which, all smaller ones are excluded.
   const isUnclear =
@@ -68,6 +73,9 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     ...(hang && { hang }),
     ...(retries && { retries: retries.means }),
     ...(suppression && { suppression }),
+    ...(logFormat && { logFormat }),
+    ...(logStep && { logStep: logStep.means }),
+    ...(logCheckpoint && { logCheckpoint: logCheckpoint.means }),
   };
   return Object.keys(overrides).length === 0 && ignored.length === 0 ? undefined : { ...overrides, ignored };
 }
@@ -154,6 +162,15 @@ const wholeNumber =
   (text) => {
     const means = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
     return means >= least && means <= most ? { means } : { wrong: `is no whole number from ${least} to ${most}` };
+  };
+
+/** The agent uses it on lines of logs, so it is refused here where its time is not bounded. */
+const pattern =
+  (group: 'step' | 'checkpoint'): Reading<string> =>
+  (text) => {
+    if (text.length > logLimits.pattern) return { wrong: `has more than ${logLimits.pattern} characters` };
+    const read = readOwnPattern(text, group);
+    return read.kind === 'pattern' ? { means: text } : { wrong: `cannot be used as a pattern: ${read.because}` };
   };
 
 /** `8,4,2`, in any order. */

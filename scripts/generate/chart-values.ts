@@ -132,6 +132,7 @@ export const chartValues = z.strictObject({
       .regex(/^(\/[\w.-]*\w)+$/)
       .describe('On the node')
       .optional(),
+    podLogs: z.boolean().describe('Mount /var/log/pods of the node, for reading').optional(),
     updateStrategy: object.optional(),
     checks: group({
       nvidiaRuntime: z.string().describe('RuntimeClass that puts nvidia-smi into the container').optional(),

@@ -10,6 +10,7 @@ import {
   referenceOverrides as theirs,
 } from '../../contract/job/job-overrides.ts';
 import { jobKinds } from '../../contract/job/jobs.ts';
+import { logChoices } from '../../contract/progress/logs.ts';
 
 /** A value in the form of the settings file, in YAML on one line, and its effect. */
 export type SettingExample = readonly [value: string, does: string];
@@ -193,6 +194,25 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
     limit: 'recovery.jobMay.suppression',
     example: { [ours.suppression]: 'pod/exit until 2026-12-01T00:00:00Z: exits on purpose' },
     does: 'its exits are recorded and nothing is restarted until December',
+  },
+  logFormat: {
+    values: logChoices.join(', '),
+    means:
+      'how the logs of its first and last rank are read for steps and checkpoints, where it writes no progress file',
+    example: { [ours.logFormat]: 'off' },
+    does: 'its logs are not read',
+  },
+  logStep: {
+    values: 'a regular expression with the named group `step`, at most 200 characters',
+    means: 'the lines of its logs that say that a step is done, in place of those of the format',
+    example: { [ours.logStep]: 'finished step (?<step>[0-9]+)' },
+    does: 'a line such as "finished step 1200" is step 1200',
+  },
+  logCheckpoint: {
+    values: 'a regular expression with the named group `checkpoint`, at most 200 characters',
+    means: 'the lines that say that a checkpoint of this step is complete',
+    example: { [ours.logCheckpoint]: 'saved step (?<checkpoint>[0-9]+)' },
+    does: 'a line such as "saved step 1200" is a checkpoint of step 1200',
   },
 };
 

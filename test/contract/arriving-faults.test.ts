@@ -69,6 +69,15 @@ describe('the schema of a fault, and the check of a workflow that cannot load it
       job: name(most.identifier),
       namespace: name(most.namespace),
       unobservable: text(most.message),
+      deadline: time,
+      witnesses: fc.array(text(most.witness), { maxLength: most.witnesses + 1 }),
+      suspects: fc.array(
+        fc.record(
+          { pod: name(most.name), node: name(most.name), rank: fc.nat(), because: text(most.witness) },
+          { requiredKeys: ['pod', 'because'] },
+        ),
+        { maxLength: most.suspects + 1 },
+      ),
       evidence: fc.array(text(most.evidenceLine), { maxLength: most.evidenceLines + 1 }),
     } satisfies Record<keyof typeof faultFields, fc.Arbitrary<unknown>>,
     { requiredKeys: ['id', 'source', 'code', 'message', 'seenAt'] },

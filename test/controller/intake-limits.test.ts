@@ -68,7 +68,7 @@ function intake(limits: object = {}) {
     collector: () => ({
       outbox,
       preflights,
-      progress: { take: never, isUpToDate: never },
+      progress: { take: never, takeLogs: never, wantedLogs: () => [], isUpToDate: never },
       rounds: { next: never, waiting: never },
     }),
     agents: rememberAgents(() => 0),

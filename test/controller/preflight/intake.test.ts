@@ -90,7 +90,14 @@ beforeEach(async () => {
     authenticate: { agents, preflights: agents },
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
     collector: () =>
-      leads ? { outbox, preflights, progress: { take: () => 'counted', isUpToDate: () => true }, rounds } : undefined,
+      leads
+        ? {
+            outbox,
+            preflights,
+            progress: { take: () => 'counted', takeLogs: () => [], wantedLogs: () => [], isUpToDate: () => true },
+            rounds,
+          }
+        : undefined,
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {

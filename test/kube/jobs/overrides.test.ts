@@ -25,6 +25,9 @@ describe('what a job asks for', () => {
         'kcover.io/hang': 'recover',
         'kcover.io/retries': '0',
         'kcover.io/suppress': 'pod/exit,xid/* until 2026-12-01T00:00:00Z: a known bug',
+        'kcover.io/log-format': 'megatron',
+        'kcover.io/log-step': 'finished step (?<step>[0-9]+)',
+        'kcover.io/log-checkpoint': 'saved step (?<checkpoint>[0-9]+)',
       }),
     ).toEqual(
       overrides({
@@ -37,8 +40,23 @@ describe('what a job asks for', () => {
         hang: 'recover',
         retries: 0,
         suppression: { codes: ['pod/exit', 'xid/*'], until: '2026-12-01T00:00:00Z', reason: 'a known bug' },
+        logFormat: 'megatron',
+        logStep: 'finished step (?<step>[0-9]+)',
+        logCheckpoint: 'saved step (?<checkpoint>[0-9]+)',
       }),
     );
+  });
+
+  it.each<[sentence: string, annotation: string, text: string]>([
+    ['no format', 'kcover.io/log-format', 'tensorboard'],
+    ['a pattern without its group', 'kcover.io/log-step', 'finished step ([0-9]+)'],
+    ['a pattern with the group of another', 'kcover.io/log-checkpoint', '(?<step>[0-9]+)'],
+    ['a pattern that would have to be tried in many ways', 'kcover.io/log-step', '(?<step>a+)\\1'],
+    ['a pattern that is too long', 'kcover.io/log-step', `(?<step>${'a'.repeat(200)})`],
+  ])('about its logs is ignored where it is %s', (_sentence, annotation, text) => {
+    const { ignored, ...asked } = read({ [annotation]: text }) ?? overrides({});
+    expect(asked).toEqual({});
+    expect(ignored).toEqual([expect.stringContaining(annotation)]);
   });
 
   it.each<[sentence: string, labels: Texts, annotations: Texts, expected: Partial<JobOverrides> | undefined]>([

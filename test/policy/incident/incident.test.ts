@@ -220,6 +220,18 @@ describe('training that hangs', () => {
     job: job.uid,
   } as const;
 
+  it('is only reported where nothing but its log says so, whatever the job wants', () => {
+    const noStep = { ...hang, code: 'progress/no-step' };
+    for (const response of ['notify', 'recover'] as const)
+      expect(decideIncident(facts({ faults: [noStep], overrides: { hang: response } }), settings())).toMatchObject({
+        kind: 'nothing',
+        dismissed: [{ id: 'h', notify: 'hang' }],
+      });
+    expect(
+      decideIncident(facts({ faults: [noStep], overrides: { hang: 'ignore' } }), settings()).dismissed[0]?.notify,
+    ).toBeUndefined();
+  });
+
   it('is only reported, unless the operator or the job wants a recovery', () => {
     expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({
       kind: 'nothing',
