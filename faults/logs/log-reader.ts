@@ -56,11 +56,7 @@ function partsOf(line: string): readonly string[] {
  */
 function chooser(wanted: PresetName | 'auto'): { take: PresetReader['take']; readonly preset: PresetName | undefined } {
   const names = wanted === 'auto' ? presetNames : [wanted];
-  let candidates = names.map((name) => ({
-    name,
-    preset: presets[name] as Preset,
-    reader: createPresetReader(presets[name]),
-  }));
+  let candidates = names.map((name) => candidateFor(name, presets[name]));
   let chosen = wanted === 'auto' ? undefined : candidates[0];
   return {
     take(text) {
@@ -81,6 +77,8 @@ function chooser(wanted: PresetName | 'auto'): { take: PresetReader['take']; rea
     },
   };
 }
+
+const candidateFor = (name: PresetName, preset: Preset) => ({ name, preset, reader: createPresetReader(preset) });
 
 /** Some trainers print step 0 before they begin, some frameworks on behalf of others. */
 const isProof = (event: LogEvent): boolean => (event.kind === 'step' ? event.step > 0 : event.kind === 'checkpoint');
