@@ -80,7 +80,7 @@ export interface OwnPatterns {
 }
 
 export interface LogReaderOptions {
-  /** `auto`: the first preset that finds a step above 0 or a checkpoint, from then on. */
+  /** `auto`: the first preset that finds a step above 0 or a checkpoint. Those for progress bars and for DeepSpeed yield to a later one of another. */
   readonly preset: LogFormat | 'auto';
   readonly patterns?: OwnPatterns;
 }

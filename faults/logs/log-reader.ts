@@ -5,6 +5,7 @@ import type { CreateLogReader, LogEvent, OwnPatterns, PresetName } from './log-e
 import { presetNames } from './log-event.ts';
 import { wholeOf } from './presets/find.ts';
 import { presets } from './presets/index.ts';
+import type { Preset } from './presets/preset.ts';
 import { createPresetReader, type PresetReader } from './presets/preset-reader.ts';
 import { createStragglerReader } from './straggler.ts';
 import { createTorchrunReader } from './torchrun.ts';
@@ -49,26 +50,35 @@ function partsOf(line: string): readonly string[] {
   });
 }
 
-/** One preset, or all of them until one finds a step or a checkpoint. */
+/**
+ * One preset, or all of them until one finds a step or a checkpoint. One that yields, because such lines are in the logs of other trainers too, is
+ * replaced by one that does not.
+ */
 function chooser(wanted: PresetName | 'auto'): { take: PresetReader['take']; readonly preset: PresetName | undefined } {
   const names = wanted === 'auto' ? presetNames : [wanted];
-  let candidates = names.map((name) => ({ name, reader: createPresetReader(presets[name]) }));
+  let candidates = names.map((name) => candidateFor(name, presets[name]));
+  let chosen = wanted === 'auto' ? undefined : candidates[0];
   return {
     take(text) {
+      let own: readonly LogEvent[] = [];
       for (const one of candidates) {
         const events = one.reader.take(text);
-        if (candidates.length === 1) return events;
-        if (!events.some(isProof)) continue;
-        candidates = [one];
-        return events;
+        if (one === chosen) own = events;
+        else if (events.some(isProof)) {
+          chosen = one;
+          candidates = one.preset.yields ? [...candidates.filter(({ preset }) => !preset.yields), one] : [one];
+          return events;
+        }
       }
-      return [];
+      return own;
     },
     get preset() {
-      return candidates.length === 1 ? candidates[0]?.name : undefined;
+      return chosen?.name;
     },
   };
 }
+
+const candidateFor = (name: PresetName, preset: Preset) => ({ name, preset, reader: createPresetReader(preset) });
 
 /** Some trainers print step 0 before they begin, some frameworks on behalf of others. */
 const isProof = (event: LogEvent): boolean => (event.kind === 'step' ? event.step > 0 : event.kind === 'checkpoint');

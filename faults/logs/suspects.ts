@@ -59,8 +59,8 @@ const suspect = ({ pod, node }: RankLog, rank: number | undefined, because: stri
 
 const isWatchdog = (event: LogEvent): event is WatchdogEvent => event.kind === 'watchdog';
 
-/** Exits that are the echo of another failure: SIGABRT is the watchdog's own, SIGTERM and SIGKILL are how others stop a process. */
-const echoes: ReadonlySet<number | undefined> = new Set([undefined, 0, -6, -9, -15]);
+/** Exits that are the echo of another failure: SIGABRT is the watchdog's own, SIGTERM and SIGKILL are how others stop a process; also as a shell reports them. */
+const echoes: ReadonlySet<number | undefined> = new Set([undefined, 0, -6, -9, -15, 134, 137, 143]);
 
 /** torchrun names the first failure on its own node only, so it counts where a watchdog did not cause it. */
 function whoFailedAlone(logs: readonly RankLog[]): readonly Suspect[] {

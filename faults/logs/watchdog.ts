@@ -18,14 +18,15 @@ interface Writer {
   readonly group?: string;
 }
 
-/** The group of all ranks counts them as the job does. */
+/** The group of all ranks counts them as the job does. Numbers without GUID are those of the process: the same number is another group elsewhere. */
 function writerOf(head: string): Writer {
   const found = groupOf.exec(head);
-  const id = found?.[2] ?? found?.[4];
-  const name = found?.[3] ?? found?.[5];
+  const [, , guid, guidName, number, numberName, member] = found ?? [];
+  const [id, name] = [guid ?? number, guidName ?? numberName];
   const isDefault = id === '0' || name === 'default_pg';
-  const rank = wholeOf(globalRank.exec(head)?.[1] ?? (isDefault ? found?.[6] : undefined) ?? soleRank.exec(head)?.[1]);
-  return { ...(rank !== undefined && { rank }), ...(id !== undefined && { group: name ? `${id} (${name})` : id }) };
+  const rank = wholeOf(globalRank.exec(head)?.[1] ?? (isDefault ? member : undefined) ?? soleRank.exec(head)?.[1]);
+  const isKnown = id !== undefined && (guid !== undefined || isDefault);
+  return { ...(rank !== undefined && { rank }), ...(isKnown && { group: name ? `${id} (${name})` : id }) };
 }
 
 interface Rule {

@@ -19,6 +19,9 @@ export type Program = readonly Instruction[];
 /** Most instructions, so that a line of 2,000 characters costs at most 500,000 visits. */
 export const programLength = 250;
 
+/** Most parts of an expression, repeated ones as often as they are. */
+const mostParts = 5000;
+
 /** Throws `RefusedPattern` where it would be too long. */
 export function compile(node: Node, group: string): Program {
   const program: Instruction[] = [];
@@ -28,7 +31,12 @@ export function compile(node: Node, group: string): Program {
     return one;
   };
 
+  let emitted = 0;
+
+  /** Repeating nothing adds no instruction, so the work is bounded by itself. */
   function emit(one: Node): void {
+    emitted += 1;
+    if (emitted > mostParts) throw new RefusedPattern('it repeats too much; write fewer or smaller {n,m}');
     switch (one.kind) {
       case 'sign':
         add({ kind: 'sign', matches: one.matches });

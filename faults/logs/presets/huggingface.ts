@@ -7,6 +7,7 @@ import { bar, rankPrefix } from './progress-bar.ts';
  */
 export const huggingface: Preset = {
   describe: 'Hugging Face Trainer, TRL, LLaMA-Factory',
+  yields: true,
   step: { from: '', pattern: new RegExp(`^${rankPrefix} {0,3}${bar}`) },
   announced: { from: 'Total optimization steps = ', pattern: /^Total optimization steps = (?<total>[\d,]{1,16})/ },
   // The bar of an evaluation has no description either.

@@ -7,6 +7,7 @@ import { bar, rankPrefix } from './progress-bar.ts';
  */
 export const lightning: Preset = {
   describe: 'PyTorch Lightning, NeMo 1',
+  yields: true,
   step: { from: 'Epoch ', pattern: new RegExp(`^Epoch (?<epoch>\\d{1,9}): {1,4}${bar}`) },
   firstEpoch: 0,
   more: [{ from: ', global_step=', pattern: /^, global_step=(?<step>\d{1,12})(?:\.0)?(?:,|\]|$)/ }],

@@ -22,6 +22,8 @@ export interface Preset {
   readonly more?: readonly LinePattern[];
   /** The number of steps in all, announced before the first: group `total`. */
   readonly announced?: LinePattern;
+  /** Lines like its own are in the logs of other trainers too, so for `auto` a step that another preset finds counts more. */
+  readonly yields?: true;
   /** Other loops print the same kind of line: only steps of the training's own `total` count. */
   readonly hasOtherLoops?: true;
   /** Saving begins, with the group `step` where the line has it. */

@@ -38,6 +38,7 @@ describe('a pattern of a user', () => {
     ['(?<step>1)++', 'there is nothing to repeat at 11'],
     ['(?<step>1{3,2})', '{3,2} counts down'],
     [String.raw`(?<step>(\d{100}){9})`, 'it is too large; write fewer or smaller {n,m}'],
+    ['(?<step>(((((){999}){999}){999}){999}))', 'it repeats too much; write fewer or smaller {n,m}'],
     ['(?<step>1)\\', 'it ends too early'],
     [`(?<step>${'1'.repeat(patternLength)})`, `it is longer than ${patternLength} characters`],
   ])('%s is refused, with the reason: %s', (source, because) => {

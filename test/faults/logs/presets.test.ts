@@ -217,9 +217,25 @@ describe('auto', () => {
     expect(eventsOf(lines).preset).toBe('huggingface');
   });
 
+  it('gives up a progress bar for a trainer that says its steps in words, and not the other way round', () => {
+    const [, line = ''] = linesOfSample('maxtext');
+    expect(eventsOf([bar(7, 8), line, bar(8, 8)])).toEqual({
+      preset: 'maxtext',
+      events: [step(7, { total: 8, stepMs: 833.333 }), step(1, { stepMs: 631 })],
+    });
+  });
+
+  it('keeps a progress bar when a framework below prints steps too', () => {
+    const [line = ''] = linesOfSample('deepspeed');
+    expect(eventsOf([bar(7, 80), line, bar(8, 80)])).toMatchObject({
+      preset: 'huggingface',
+      events: [{ step: 7 }, { step: 8 }],
+    });
+  });
+
   it('keeps the preset that found the first step', () => {
     const [line = ''] = linesOfSample('maxtext').slice(1);
-    expect(eventsOf([bar(1, 1000), line, bar(2, 1000)]).events).toHaveLength(2);
+    expect(eventsOf([line, bar(1, 1000), bar(2, 1000)])).toMatchObject({ preset: 'maxtext', events: [{ step: 1 }] });
   });
 
   it.each([

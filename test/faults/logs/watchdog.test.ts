@@ -34,7 +34,6 @@ describe('a watchdog of collectives', () => {
         kind: 'watchdog',
         what: 'position',
         rank: 1,
-        group: '1',
         sequence: 158_046,
         lastEnqueued: 158_046,
         lastCompleted: 158_045,
