@@ -35,7 +35,7 @@ function checkOf({ settings: { scripts: settings } }: DetectorContext): Check {
     const answer = await commandOf(`${directory}/${name}`).run([]);
     if (answer.kind === 'unobservable') return { findings: [], problem: answer.because };
     const exitCode = answer.kind === 'bad' ? answer.exitCode : 0;
-    const { faults, unobservable } = readScript({ name, exitCode, output: answer.output });
+    const { faults, unobservable } = readScript({ name, exitCode, output: answer.output || answer.errors });
     const [unknown] = unobservable;
     return { findings: faults, problem: unknown && `${unknown.what}: ${unknown.because}` };
   }
