@@ -20,6 +20,8 @@ export interface CheckReading {
   readonly because: string;
   /** Why it could not look at everything. */
   readonly problem?: string | undefined;
+  /** In spite of the problem nothing is absent from the findings: what could not be looked at is there as it was found last. */
+  readonly isComplete?: true;
 }
 
 export interface Check {
@@ -63,9 +65,10 @@ export function watchByCheck(context: DetectorContext, check: Check): RunningDet
   }
 
   /** The findings are kept only after their faults are in the spool, so that they are found again rather than lost. */
-  async function judge({ findings, problem }: CheckReading, boot: string): Promise<void> {
+  async function judge({ findings, problem, isComplete }: CheckReading, boot: string): Promise<void> {
     const at = new Date().toISOString();
-    const compared = compareLooks(occurrences, { findings, complete: problem === undefined, at }, check.needed);
+    const complete = isComplete ?? problem === undefined;
+    const compared = compareLooks(occurrences, { findings, complete, at }, check.needed);
     for (const due of compared.due) {
       const fault = checkFault(due, { node, bootId: boot, seenAt: at });
       log.warn({ fault: fault.id, code: fault.code, device: fault.device, because: fault.message }, 'fault found');

@@ -7,11 +7,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { formatDuration } from '../../contract/settings/duration.ts';
 import { reasonOf } from '../system-error.ts';
 
+/** What a program wrote to stdout and to stderr. */
+export interface Written {
+  readonly output: string;
+  readonly errors: string;
+}
+
 export type CommandAnswer =
   /** It ended with exit code 0. */
-  | { readonly kind: 'sees'; readonly output: string }
+  | ({ readonly kind: 'sees' } & Written)
   /** It ended with another exit code: it ran, and reports a failure. */
-  | { readonly kind: 'bad'; readonly exitCode: number; readonly output: string }
+  | ({ readonly kind: 'bad'; readonly exitCode: number } & Written)
   /** It did not run, or did not end by itself. Never evidence of a fault. */
   | { readonly kind: 'unobservable'; readonly because: string };
 
@@ -23,7 +29,7 @@ export interface CommandOptions {
 }
 
 export interface Command {
-  /** Never rejects. `output` is what it wrote to stdout, then to stderr. */
+  /** Never rejects. */
   run(args: readonly string[]): Promise<CommandAnswer>;
   /** Ends a process that still runs. */
   stop(): void;
@@ -65,7 +71,7 @@ export function createCommand(options: CommandOptions): Command {
       if (running === child) running = undefined;
     };
     child.once('exit', ended);
-    child.once('error', ended);
+    child.on('error', ended);
     return child;
   }
 
@@ -95,6 +101,7 @@ function answerOf(
   const { promise, resolve } = Promise.withResolvers<CommandAnswer>();
   const parts: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
   let bytes = 0;
+  let isAnswered = false;
   const giveUp = (because: string): void => {
     endGroup(child);
     resolve(unobservable(because));
@@ -106,25 +113,29 @@ function answerOf(
   const deadline = setTimeout(() => giveUp(`${path} did not end within ${formatDuration(deadlineMs)}`), deadlineMs);
   let linger: NodeJS.Timeout | undefined;
   for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]?.on('error', () => undefined); // it is closed where the output is too long
     child[stream]?.on('data', (part: Buffer) => {
       bytes += part.length;
       if (bytes > outputBytes) giveUp(`${path} wrote more than ${outputBytes} bytes`);
       else parts[stream].push(part);
     });
   }
-  child.once('error', (error) => resolve(unobservable(`${path} cannot be started: ${reasonOf(error)}`)));
+  child.on('error', (error) => resolve(unobservable(`${path} cannot be started: ${reasonOf(error)}`)));
   child.once('exit', () => {
+    if (isAnswered) return;
     linger = setTimeout(() => {
       endGroup(child);
       closeOutput();
     }, lingerMs);
   });
   child.once('close', (exitCode, signal) => {
-    const output = Buffer.concat([...parts.stdout, ...parts.stderr]).toString('utf8');
+    const textOf = (stream: keyof typeof parts): string => Buffer.concat(parts[stream]).toString('utf8');
+    const written = { output: textOf('stdout'), errors: textOf('stderr') };
     if (exitCode === null) resolve(unobservable(`${path} was ended by ${signal ?? 'a signal'}`));
-    else resolve(exitCode === 0 ? { kind: 'sees', output } : { kind: 'bad', exitCode, output });
+    else resolve(exitCode === 0 ? { kind: 'sees', ...written } : { kind: 'bad', exitCode, ...written });
   });
   return promise.finally(() => {
+    isAnswered = true;
     clearTimeout(deadline);
     clearTimeout(linger);
     closeOutput();

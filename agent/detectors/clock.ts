@@ -21,7 +21,7 @@ function checkOf({ settings: { clock: settings } }: DetectorContext): Check {
     wasThere = true;
     const answer = await command.run(['-c', 'tracking']);
     if (answer.kind === 'unobservable') throw new Error(answer.because);
-    const { devices, faults, unobservable } = readChronyc(answer.output, settings.maxOffset);
+    const { devices, faults, unobservable } = readChronyc(answer.output || answer.errors, settings.maxOffset);
     const because = faults[0]?.message ?? 'the clock follows its source';
     return { findings: faults, read: devices, because, problem: unobservable[0]?.because };
   }

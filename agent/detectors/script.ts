@@ -23,6 +23,8 @@ interface Run {
 
 function checkOf({ settings: { scripts: settings } }: DetectorContext): Check {
   const commands = new Map<string, Command>();
+  /** What each found when it last answered: one that hangs neither takes that back nor keeps others from doing so. */
+  const last = new Map<string, readonly Finding[]>();
 
   /** Each has a process of its own, so that one that hangs does not keep others from running. */
   function commandOf(path: string): Command {
@@ -33,11 +35,14 @@ function checkOf({ settings: { scripts: settings } }: DetectorContext): Check {
 
   async function run(directory: string, name: string): Promise<Run> {
     const answer = await commandOf(`${directory}/${name}`).run([]);
-    if (answer.kind === 'unobservable') return { findings: [], problem: answer.because };
+    const before = last.get(name) ?? [];
+    if (answer.kind === 'unobservable') return { findings: before, problem: answer.because };
     const exitCode = answer.kind === 'bad' ? answer.exitCode : 0;
-    const { faults, unobservable } = readScript({ name, exitCode, output: answer.output });
+    const { faults, unobservable } = readScript({ name, exitCode, output: answer.output || answer.errors });
     const [unknown] = unobservable;
-    return { findings: faults, problem: unknown && `${unknown.what}: ${unknown.because}` };
+    if (unknown !== undefined) return { findings: before, problem: `${unknown.what}: ${unknown.because}` };
+    last.set(name, faults);
+    return { findings: faults };
   }
 
   async function look(): Promise<CheckReading | { off: string }> {
@@ -50,6 +55,7 @@ function checkOf({ settings: { scripts: settings } }: DetectorContext): Check {
       findings: runs.flatMap(({ findings }) => findings),
       read: names.length,
       because: `running ${names.length} checks`,
+      isComplete: true,
       problem: [refused, ...runs.map(({ problem }) => problem)].find((problem) => problem !== undefined),
     };
   }

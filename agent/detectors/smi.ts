@@ -58,8 +58,9 @@ function checkOf({ settings: { smi: settings } }: DetectorContext): Check {
     // Another version of the driver may know other fields.
     if (answer.kind === 'bad') fields = undefined;
     // A call that fails may have ended before its last row.
-    const isWhole = answer.kind === 'sees' || answer.output.includes('No devices were found');
-    const reading = readNvidiaSmiCsv(answer.output, { gpus: isWhole ? settings.gpus : 0 });
+    const text = `${answer.output}\n${answer.errors}`;
+    const isWhole = answer.kind === 'sees' || text.includes('No devices were found');
+    const reading = readNvidiaSmiCsv(text, { gpus: isWhole ? settings.gpus : 0 });
     const isExplained = isWhole || reading.faults.some(({ code }) => code === 'smi/gpu-lost');
     const problem = reading.incomplete ?? (reading.devices === 0 ? reading.unobservable[0]?.because : undefined);
     return {
@@ -76,7 +77,7 @@ function checkOf({ settings: { smi: settings } }: DetectorContext): Check {
 const whyNot = (answer: Exclude<CommandAnswer, { kind: 'sees' }>): string =>
   answer.kind === 'unobservable'
     ? answer.because
-    : `nvidia-smi ended with exit code ${answer.exitCode}: ${answer.output.trim().slice(0, 200)}`;
+    : `nvidia-smi ended with exit code ${answer.exitCode}: ${`${answer.errors} ${answer.output}`.trim().slice(0, 200)}`;
 
 /** The names in `"clocks_event_reasons.active" or "clocks_throttle_reasons.active"`, which begin a line of the help. */
 function namesIn(help: string): ReadonlySet<string> {

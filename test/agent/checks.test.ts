@@ -318,6 +318,32 @@ describe("a site's own checks", () => {
   });
 });
 
+describe("a site's check that finds a fault again", () => {
+  it('reports another fault, although another check does not answer', async () => {
+    const directory = join(root, 'checks');
+    await mkdir(directory);
+    await new FakeTool(directory, 'a-unknown').create({ exitCode: 3 });
+    const tool = await new FakeTool(directory, 'b-fan').create({ exitCode: 1 });
+    const seen = observe(detectors.script, { scripts: { directory, every: '10ms' } });
+    const calls = async () => {
+      const from = tool.calls().length;
+      await until(() => tool.calls().length >= from + 4);
+    };
+    await until(() => seen.faults.length > 0);
+    await tool.plays({ exitCode: 2 });
+    await calls();
+    await tool.plays({ exitCode: 1 });
+    await calls();
+    expect(seen.codes()).toEqual(['script/b-fan']);
+    await tool.plays({ exitCode: 0 });
+    await calls();
+    await tool.plays({ exitCode: 1 });
+    await until(() => seen.faults.length > 1);
+    expect(new Set(seen.faults.map(({ id }) => id)).size).toBe(2);
+    await seen.is('unavailable', 'exit code 3');
+  });
+});
+
 describe('disks', () => {
   const mounts = (options: string) =>
     writeFile(join(root, 'proc/1/mounts'), `/dev/nvme0n1p1 /var/lib/data xfs ${options},relatime 0 0\n`);

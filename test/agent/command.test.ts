@@ -41,9 +41,10 @@ const groupRuns = (group: number): boolean =>
     });
 
 describe('a command', () => {
-  it('sees what the program writes, to stdout first', async () => {
-    const { command: sees } = await tool({ output: 'fine' });
-    expect(await sees.run([])).toEqual({ kind: 'sees', output: 'fine' });
+  it('sees what the program writes to stdout, apart from what it writes to stderr', async () => {
+    await writeFile(join(root, 'both'), '#!/bin/sh\necho warning >&2\nprintf fine\n', { mode: 0o755 });
+    const answer = await createCommand({ path: join(root, 'both') }).run([]);
+    expect(answer).toEqual({ kind: 'sees', output: 'fine', errors: 'warning\n' });
   });
 
   it('gets its arguments, and no environment of the agent', async () => {
@@ -57,7 +58,7 @@ describe('a command', () => {
 
   it('is bad with another exit code, and keeps its output', async () => {
     const { command: bad } = await tool({ output: 'No devices were found\n', exitCode: 6 });
-    expect(await bad.run([])).toEqual({ kind: 'bad', exitCode: 6, output: 'No devices were found\n' });
+    expect(await bad.run([])).toEqual({ kind: 'bad', exitCode: 6, output: 'No devices were found\n', errors: '' });
   });
 
   it.each<[string, Play, { deadlineMs?: number; outputBytes?: number }]>([
@@ -84,7 +85,7 @@ describe('a command', () => {
 
   it('answers where the program leaves a process that keeps its output open, and ends that process', async () => {
     const { command: answers, fake } = await tool({ output: 'fine', ending: 'leaves a process' });
-    expect(await answers.run([])).toEqual({ kind: 'sees', output: 'fine' });
+    expect(await answers.run([])).toMatchObject({ kind: 'sees', output: 'fine' });
     await until(() => fake.calls().every(({ pid }) => !groupRuns(pid)));
   });
 
@@ -100,7 +101,7 @@ describe('a command', () => {
     expect(await first).toMatchObject({ kind: 'unobservable', because: expect.stringContaining('SIGKILL') });
     expect(fake.calls()).toHaveLength(1);
     await fake.plays({ output: 'again' });
-    expect(await once.run([])).toEqual({ kind: 'sees', output: 'again' });
+    expect(await once.run([])).toMatchObject({ kind: 'sees', output: 'again' });
   });
 });
 
