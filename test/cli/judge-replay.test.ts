@@ -38,7 +38,7 @@ describe('kcover judge replay', () => {
     ).toEqual([
       'a100-1 xid/13  ',
       'a100-1 xid/109 quarantine ',
-      'a100-1 xid/13 ask xid-13-same-place',
+      'a100-1 xid/13 warn xid-13-same-place',
       'h100-1 xid/79 quarantine ',
       'h100-1 kernel/gpu-off-bus quarantine ',
       'h100-1 xid/154 quarantine ',
@@ -88,7 +88,7 @@ describe('kcover judge replay', () => {
   it('prints a table', async () => {
     const { stdout } = await kcover(['judge', 'replay', recorded]);
     expect(stdout).toMatch(/^AT +NODE +DEVICE +CODE +EFFECTS +RULE +BECAUSE\n/);
-    expect(stdout).toMatch(/a100-1 +0000:cb:00 +xid\/13 +ask +xid-13-same-place/);
+    expect(stdout).toMatch(/a100-1 +0000:cb:00 +xid\/13 +warn +xid-13-same-place/);
   });
 
   it('says that a file cannot be read', async () => {

@@ -226,7 +226,19 @@ describe('continue-as-new', () => {
   it('keeps what rules count, also over a restart of the worker', async () => {
     const node = 'gpu-that-returns';
     cluster.nodes.set(node, nodeView({ name: node, uid: 'uid-returns', systemUuid: 'machine-returns' }));
-    cluster.settings = settings({ mode: 'act' });
+    cluster.settings = settings({
+      mode: 'act',
+      faults: {
+        rules: [
+          {
+            name: 'xid-13-same-place',
+            codes: ['xid/13'],
+            by: 'place',
+            because: 'Xid 13 returned at the same GPC and TPC',
+          },
+        ],
+      },
+    });
     const workflowId = `node/${node}`;
     const send = (sequence: number, more: object) =>
       rig.client.workflow.signalWithStart('nodeQuarantine', {

@@ -104,6 +104,19 @@ describe('the workflow of a node', () => {
   });
 
   it('counts over a release, because the Node object keeps what was counted', async () => {
+    cluster.settings = settings({
+      mode: 'act',
+      faults: {
+        rules: [
+          {
+            name: 'xid-13-same-place',
+            codes: ['xid/13'],
+            by: 'place',
+            because: 'Xid 13 returned at the same GPC and TPC',
+          },
+        ],
+      },
+    });
     const warp = (sequence: number, minutesAgo: number) =>
       fault({
         id: `kernel/boot-1/${sequence}`,

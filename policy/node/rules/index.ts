@@ -22,7 +22,8 @@ export const builtInRules: readonly Rule[] = [
     within: day,
     gap: 15 * second,
     alone: true,
-    effects: ['ask'],
+    // A program can cause it at will, so it may not take a node out of service.
+    effects: ['warn'],
     because: 'Xid 13 returned at the same GPC and TPC and nowhere else: run the extended diagnostics',
     source: `${catalogue}; ${sentinel}`,
   },
@@ -35,7 +36,8 @@ export const builtInRules: readonly Rule[] = [
     within: day,
     gap: 3 * minute,
     alone: true,
-    effects: ['ask'],
+    // A program can cause it at will, so it may not take a node out of service.
+    effects: ['warn'],
     because: 'Xid 31 returned on the same GPU and on no other: run the extended diagnostics',
     source: `${catalogue}; ${sentinel}`,
   },

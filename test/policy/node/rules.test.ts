@@ -68,7 +68,7 @@ const cases: readonly (readonly [
       [0, warp(1, 2)],
       [hour, warp(1, 2)],
     ],
-    ['ask'],
+    ['warn'],
     ['xid-13-same-place'],
   ],
   [
@@ -114,7 +114,7 @@ const cases: readonly (readonly [
       [0, mmu()],
       [hour, mmu()],
     ],
-    ['ask'],
+    ['warn'],
     ['xid-31-same-gpu'],
   ],
   [
