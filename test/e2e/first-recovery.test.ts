@@ -279,6 +279,7 @@ describe('a person', () => {
     expect(after.spec?.taints ?? []).toEqual([]);
     expect(Object.keys(after.metadata?.annotations ?? {}).filter((key) => key.startsWith('kcover.io/'))).toEqual([
       annotations.judged,
+      annotations.judgedState,
     ]);
   });
 });
