@@ -30,8 +30,10 @@ export function watchPodDevices({ offered, report, debounceMs, log, signal }: Po
   function notify(pod: string, fault: Fault): void {
     const resource = resources.get(pod)?.get(fault.id) ?? '';
     const { node = '' } = fault;
-    if (resource.startsWith('claim:') || (offered(node, resource) ?? 0) > 0) report(node, fault);
-    else log.warn({ node, fault: fault.id }, 'unobservable: a device is unhealthy, and its node offers none of them');
+    if (resource.startsWith('claim:') || (offered(node, resource) ?? 0) > 0) return report(node, fault);
+    log.warn({ node, fault: fault.id }, 'unobservable: a device is unhealthy, and its node offers none of them');
+    // It counts again with the next change of the pod.
+    standing.forget(pod);
   }
 
   return {

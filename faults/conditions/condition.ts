@@ -70,9 +70,10 @@ export function readCondition(seen: SeenCondition, { name }: Pick<SeenNode, 'nam
 }
 
 function verdictsOf({ type, reason, message }: SeenCondition, row: ConditionRow): readonly Verdict[] {
-  if (row.owner === 'NVSentinel') return nvsentinelVerdicts(type, row, message);
-  if (type === 'AcceleratedHardwareReady') return [eksVerdict(type, reason, message)];
   const { owner, meaning, action } = row;
+  if (owner === 'NVSentinel') return nvsentinelVerdicts(type, row, message);
+  if (owner === 'EKS node monitoring agent' && type === 'AcceleratedHardwareReady')
+    return [eksVerdict(type, reason, message)];
   const source =
     action === undefined
       ? 'its writer has not examined the hardware, so nothing is done by default'
@@ -135,7 +136,8 @@ function deadlineOf({ replacedAfterMs }: ConditionRow, transition: string): stri
   return new Date(Date.parse(transition) + replacedAfterMs).toISOString().replace('.000Z', 'Z');
 }
 
-const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT[\d:.]{8,16}Z$/.test(text);
+const isTime = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\dT[\d:.]{8,16}Z$/.test(text) && !Number.isNaN(Date.parse(text));
 
 const said = (reason: string, message: string): string => {
   const text = foreignText([reason, message].filter(Boolean).join(': '), 200);

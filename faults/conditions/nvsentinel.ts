@@ -38,10 +38,10 @@ const kindOfCode: Readonly<Record<string, 'xid' | 'sxid'>> = {
 export const isCheck = (type: string, reason: string): boolean =>
   reason === `${type}IsNotHealthy` || reason === `${type}IsHealthy`;
 
-/** One verdict for each part; a part that repeats code and device of an earlier one is left out. */
+/** One verdict for each part; a part that repeats code, device and action of another is left out. */
 export function nvsentinelVerdicts(type: string, row: ConditionRow, message: string): readonly Verdict[] {
   const verdicts = partsOf(message).map((part) => verdictOf(type, row, part));
-  return [...new Map(verdicts.map((one) => [`${one.code} ${one.device} ${one.action}`, one])).values()];
+  return [...new Map(verdicts.map((one) => [`${one.code} ${one.device} ${one.cause}`, one])).values()];
 }
 
 interface Part {
@@ -77,6 +77,7 @@ function verdictOf(type: string, { meaning, action: ofRow }: ConditionRow, { tex
     code,
     ...(action !== undefined && { action }),
     ...(device !== undefined && { device }),
+    ...(written !== undefined && { cause: written }),
     message: text.replace(/^[; ]{1,4}/, '').trimEnd(),
     because: `${meaning}; ${source}`,
   };

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodeWorkflowId } from '../../contract/ids.ts';
 import { merge, strategicMerge } from '../../testbed/api.ts';
+import { pytorchJob } from '../../testbed/job-manifests.ts';
+import { awaitRunning, createJob } from '../../testbed/jobs.ts';
 import { until } from '../../testbed/until.ts';
 import { LiveController, run } from './live-controller.ts';
 
@@ -107,6 +109,23 @@ describe('what others write on a node', () => {
     });
     expect(await faults()).toEqual(before);
     await offers(7);
+  });
+
+  it('names the device of a pod that its kubelet reports as unhealthy', async () => {
+    const job = await createJob(rig.api, pytorchJob({ name: `devices-${run}`, workers: 0, gpus: 1 }));
+    const [pod] = await awaitRunning(rig.api, job);
+    const { name: podName = '', namespace = '', uid: podUid = '' } = pod?.metadata ?? {};
+    const container = pod?.status?.containerStatuses?.[0]?.name ?? '';
+    const resources = [
+      { resourceID: 'GPU-5d00', health: 'Unhealthy' },
+      { resourceID: 'GPU-9b00', health: 'Unknown' },
+    ];
+    const status = {
+      containerStatuses: [{ name: container, allocatedResourcesStatus: [{ name: gpu, resources }] }],
+    };
+    await rig.api.core.patchNamespacedPodStatus({ name: podName, namespace, body: { status } }, strategicMerge);
+    const all = await rig.awaitSignal(nodeWorkflowId(pod?.spec?.nodeName ?? ''), `allocatable/pod/${podUid}/GPU-5d00`);
+    expect(all.filter((id) => id.startsWith(`allocatable/pod/${podUid}`))).toHaveLength(1);
   });
 
   it('has the same ids after a restart of the controller, so that nothing is doubled, and what stood at a release does not count', async () => {

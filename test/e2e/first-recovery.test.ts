@@ -285,7 +285,7 @@ describe('a person', () => {
       Object.keys(after.metadata?.annotations ?? {})
         .filter((key) => key.startsWith('kcover.io/'))
         .toSorted(),
-    ).toEqual([annotations.faultHistory, annotations.judged]);
+    ).toEqual([annotations.faultHistory, annotations.judged, annotations.judgedState]);
   });
 });
 

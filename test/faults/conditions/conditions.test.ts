@@ -133,6 +133,40 @@ describe('a node condition', () => {
     expect(keyOf('NvidiaXID79Error', '2026-11-22T11:00:00Z')).not.toEqual(first);
   });
 
+  it('has a time only if it is one', () => {
+    const [fault] = standing(
+      [bad('AcceleratedHardwareReady', 'NvidiaXID79Error')].map((one) => ({
+        ...one,
+        lastTransitionTime: '2026-99-99T99:99:99Z',
+      })),
+    ).faults;
+    expect(fault).toMatchObject({
+      finding: { code: 'xid/79' },
+      key: 'AcceleratedHardwareReady/2026-99-99T99:99:99Z/xid/79',
+    });
+    expect(Object.keys(fault ?? {})).not.toContain('deadline');
+  });
+
+  it('of NVSentinel is two faults when it recommends two actions for one device', () => {
+    const message = ['NONE', 'RESTART_BM', 'NONE']
+      .map((action) => `ErrorCode:79 PCI:0000:5d:00 x Recommended Action=${action};`)
+      .join('');
+    const keys = standing([bad('SysLogsXIDError', 'SysLogsXIDErrorIsNotHealthy', message, 'True')]).faults.map(
+      ({ key }) => key,
+    );
+    expect(keys).toEqual(
+      ['NONE', 'RESTART_BM'].map((action) => `SysLogsXIDError/${since}/xid/79/${action}/0000:5d:00`),
+    );
+  });
+
+  it('of another writer is read by the row of the site, also where kcover has one', () => {
+    const own = { type: 'AcceleratedHardwareReady', bad: 'False', owner: 'this site', meaning: 'own' } as const;
+    const rules = { ...defaultRules, rows: [own, ...conditionTable] };
+    const [fault] = standing([bad(own.type, 'NvidiaXID79Error')], rules).faults;
+    expect(fault?.finding).toMatchObject({ code: 'condition/AcceleratedHardwareReady' });
+    expect(fault?.finding.action).toBeUndefined();
+  });
+
   it('of this site is read by its own row', () => {
     const own = {
       type: 'example.com/GPUsHealthy',
@@ -216,7 +250,7 @@ describe('a Node object', () => {
           fc.anything(),
         ),
         lastTransitionTime: fc.oneof(
-          fc.constantFrom(since, '2026-11-22T10: 00: 00Z', null),
+          fc.constantFrom(since, '2026-11-22T10: 00: 00Z', '2026-99-99T99:99:99Z', null),
           fc.string(),
           fc.anything(),
         ),
