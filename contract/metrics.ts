@@ -102,6 +102,16 @@ export const metricTable = {
       labelNames: ['signal'],
     },
     podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures sent to workflows', labelNames: ['code'] },
+    nodeFaults: {
+      name: 'kcover_node_faults_total',
+      help: 'Faults of conditions and allocatable that were sent to workflows of nodes',
+      labelNames: ['code'],
+    },
+    unobservable: {
+      name: 'kcover_nodes_unobservable',
+      help: 'Nodes of which a condition is Unknown or gone, or whose device plugin offers nothing, by condition or resource',
+      labelNames: ['what'],
+    },
     recoveryLabelsIgnored: {
       name: 'kcover_recovery_labels_ignored_total',
       help: 'need-recovery labels on jobs that are not supervised',

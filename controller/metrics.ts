@@ -18,6 +18,8 @@ export interface ControllerMetrics {
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
   readonly podFaults: Counter<'code'>;
+  readonly nodeFaults: Counter<'code'>;
+  readonly unobservable: Gauge<'what'>;
   readonly recoveryLabelsIgnored: Counter;
   readonly watchBreaks: Counter<'what'>;
 }
@@ -82,6 +84,8 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     podFaults: new Counter({ ...table.podFaults, registers }),
+    nodeFaults: new Counter({ ...table.nodeFaults, registers }),
+    unobservable: new Gauge({ ...table.unobservable, registers }),
     recoveryLabelsIgnored: new Counter({ ...table.recoveryLabelsIgnored, registers }),
     watchBreaks: new Counter({ ...table.watchBreaks, registers }),
   };

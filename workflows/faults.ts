@@ -116,6 +116,7 @@ const checks = {
   ),
   job: absentOr((job) => isText(job, most.identifier)),
   namespace: absentOr((namespace) => isText(namespace, most.namespace)),
+  deadline: absentOr(isTime),
   unobservable: absentOr(isString),
   evidence: absentOr((lines) => Array.isArray(lines) && lines.every(isString)),
 } satisfies Record<keyof Fault, (value: unknown) => boolean>;

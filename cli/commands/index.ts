@@ -11,6 +11,7 @@ import { controller } from './controller.ts';
 import { deny } from './deny.ts';
 import { doctor } from './doctor.ts';
 import { incidents } from './incidents.ts';
+import { judgeReplay } from './judge-replay.ts';
 import { list } from './list.ts';
 import { nodeHistory } from './node-history.ts';
 import { nodeList } from './node-list.ts';
@@ -53,6 +54,7 @@ export type CommandName =
   | 'preflight plan'
   | 'progress try'
   | 'classify'
+  | 'judge replay'
   | 'redact'
   | 'config check'
   | 'doctor'
@@ -83,6 +85,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'preflight plan': preflightPlan,
   'progress try': progressTry,
   classify,
+  'judge replay': judgeReplay,
   redact,
   'config check': configCheck,
   doctor,
@@ -97,5 +100,6 @@ export const groups = {
   node: 'Nodes that are kept out of service.',
   preflight: 'Tests of the nodes of a workload before it trains.',
   progress: 'Progress of training.',
+  judge: 'What faults would lead to.',
   config: 'Settings files.',
 } as const;

@@ -50,6 +50,7 @@ const overrides = z.looseObject({
   level: z.enum(restartLevels).optional(),
   hang: z.enum(hangResponses).optional(),
   retries: z.int().min(0).max(100).optional(),
+  suppression: z.looseObject({ codes: z.array(z.string()), until: time, reason: z.string() }).optional(),
   ignored: z.array(z.string()),
 });
 

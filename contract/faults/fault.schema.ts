@@ -30,6 +30,7 @@ export const faultFields = {
   quarantine: z.strictObject({ state: z.enum(quarantineStates), because: text(most.message) }).exactOptional(),
   job: filled(most.identifier).exactOptional(),
   namespace: filled(most.namespace).exactOptional(),
+  deadline: time.exactOptional(),
   unobservable: text(most.message).exactOptional(),
   evidence: z.array(text(most.evidenceLine)).max(most.evidenceLines).exactOptional(),
 } satisfies Record<keyof Fault, z.ZodType>;

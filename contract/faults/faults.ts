@@ -27,14 +27,14 @@ export interface FaultyPod {
 
 /**
  * State of the node that a fault blames, reported by the node's workflow: quarantined, refused so far, unchanged because the mode is
- * `observe`, released, or not ready, so that Kubernetes itself keeps new pods off.
+ * `observe`, released, not ready, so that Kubernetes itself keeps new pods off, or in service: only its jobs must restart.
  */
 export interface QuarantineStatus {
   readonly state: (typeof quarantineStates)[number];
   readonly because: string;
 }
 
-export const quarantineStates = ['quarantined', 'held', 'observed', 'released', 'not-ready'] as const;
+export const quarantineStates = ['quarantined', 'held', 'observed', 'released', 'not-ready', 'in-service'] as const;
 
 /**
  * One normalised observation. `id` is the same however often it is delivered. What arrives from outside is checked by the schema in
@@ -64,6 +64,8 @@ export interface Fault {
   readonly namespace?: string;
   /** For a pod failure: why its node could not report a cause. Sent again without it once the node can be observed. */
   readonly unobservable?: string;
+  /** RFC 3339: from then on somebody else may take the node away, so its jobs must have left before. */
+  readonly deadline?: string;
   /** Lines around it; at most 5 of 500 characters. */
   readonly evidence?: readonly string[];
 }

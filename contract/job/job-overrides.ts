@@ -33,6 +33,7 @@ export const overrideAnnotations = {
   level: 'kcover.io/first-level',
   hang: 'kcover.io/hang',
   retries: 'kcover.io/retries',
+  suppression: 'kcover.io/suppress',
 } as const;
 
 /** The names of the reference systems for the same: labels, and one annotation. Ours take precedence. */
@@ -43,6 +44,15 @@ export const referenceOverrides = {
   podLevel: 'pod-rescheduling',
   minReplicas: 'minReplicas',
 } as const;
+
+/** `xid/94,pod/exit until 2026-12-01T00:00:00Z: reason` */
+export interface JobSuppression {
+  /** Codes; one that ends with `*` stands for all that begin so. */
+  readonly codes: readonly string[];
+  /** RFC 3339. */
+  readonly until: string;
+  readonly reason: string;
+}
 
 /** Everything may be missing. */
 export interface JobOverrides {
@@ -58,6 +68,8 @@ export interface JobOverrides {
   readonly hang?: HangResponse;
   /** Recoveries in the budget's window that blame its own code, 0 to 100. */
   readonly retries?: number;
+  /** Faults that lead to nothing until a time. */
+  readonly suppression?: JobSuppression;
   /** Values that cannot be used or contradict another, a sentence each; at most 10. */
   readonly ignored: readonly string[];
 }

@@ -1,12 +1,52 @@
 /** Settings of the controller, with all defaults. */
 
 import { z } from 'zod';
+import { actions } from '../faults/faults.ts';
 import { isObjectName } from '../object-names.ts';
 import { preflightLimits } from '../preflight/preflight.ts';
 import { roundsAudience } from '../preflight/rounds.ts';
 import { agentAudience } from '../wire/reports.ts';
 import { formatDuration } from './duration.ts';
 import { duration, health, listen, log, taint, temporal } from './values.schema.ts';
+
+const conditionType = z.string().regex(/^[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/, {
+  error: 'must be a condition type of at most 50 letters, digits, dots, slashes and dashes',
+});
+
+/** Conditions that others write on nodes. */
+const conditions = z
+  .strictObject({
+    debounce: duration('10s').describe('How long a condition must stay bad before that is a fault'),
+    own: z
+      .array(
+        z.strictObject({
+          type: conditionType,
+          bad: z.enum(['True', 'False']).describe('The status that reports the fault'),
+          action: z
+            .enum(actions)
+            .optional()
+            .describe(
+              'What to do about it; `faults.responses` of the worker has the response. Left out: it only warns',
+            ),
+          meaning: z.string().min(1).max(200).default('a condition of this site'),
+        }),
+      )
+      .max(100)
+      .default([])
+      .describe('Rows that come before those of kcover'),
+    off: z
+      .array(z.string().min(1).max(60))
+      .max(100)
+      .default([])
+      .describe('Types of the table whose rows are not used, such as NTPProblem or NT_*'),
+    nodesAreReplaced: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true: EKS node repair or Karpenter replaces nodes for their conditions, so jobs leave such a node whatever its condition means',
+      ),
+  })
+  .prefault({});
 
 /** `kcover controller --config FILE`. */
 export const controllerSettings = z.strictObject({
@@ -39,6 +79,14 @@ export const controllerSettings = z.strictObject({
         .describe(
           'When more than two of them, and more than this share (%), are not ready at once, kcover assumes that its own view of the cluster is stale, and none is a fault',
         ),
+      conditions,
+      allocatable: z
+        .strictObject({
+          debounce: duration('1m').describe(
+            'How long a node must offer fewer accelerators than the largest count it has had, or a pod must have an unhealthy one, before that is a fault',
+          ),
+        })
+        .prefault({}),
     })
     .prefault({}),
   intake: z

@@ -19,13 +19,14 @@ import { enqueue } from '../watch/follow.ts';
 import { watchJobs } from '../watch/jobs.ts';
 import type { KnownJob } from '../watch/known-jobs.ts';
 import { type NodesWatch, watchNodes } from '../watch/nodes.ts';
+import { watchPodDevices } from '../watch/pod-devices.ts';
 import { watchPods } from '../watch/pods.ts';
 import { type PreflightsWatch, watchPreflights } from '../watch/preflights.ts';
 
 export interface LeaderTermOptions {
   readonly kube: Kube;
   readonly taint: QuarantineTaint;
-  readonly readiness: ControllerSettings['nodes'];
+  readonly nodes: ControllerSettings['nodes'];
   readonly supervision: ControllerSettings['jobs'];
   readonly rounds: ControllerSettings['preflight'];
   readonly progress: ControllerSettings['progress'];
@@ -55,7 +56,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const {
     kube,
     taint,
-    readiness,
+    nodes: nodeSettings,
     supervision,
     rounds: settings,
     progress: progressSettings,
@@ -105,7 +106,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     },
   };
   const watching = { kube, outbox, metrics, log, signal };
-  const nodes = watchNodes({ ...watching, taint, readiness, workflows });
+  const nodes = watchNodes({ ...watching, taint, settings: nodeSettings, workflows });
   const jobs = watchJobs({
     ...watching,
     taint,
@@ -125,10 +126,14 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     ledSince: since,
     graceMs: silentMs,
   });
+  const devices = watchPodDevices({ ...nodes, debounceMs: nodeSettings.allocatable.debounce, log, signal });
   const pods = watchPods({
     ...watching,
     job: (ref) => jobs.get(ref),
-    onPod: progress.see,
+    onPod(event) {
+      progress.see(event);
+      devices.see(event);
+    },
     seenSince: (node, from = since) => (lastSeenAt(node) ?? -Infinity) >= from,
     whyUnobservable: (node) => whyUnobservable(node, liveness(), performance.now()),
   });

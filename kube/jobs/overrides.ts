@@ -7,12 +7,14 @@ import {
   checkpointStrategies,
   hangResponses,
   type JobOverrides,
+  type JobSuppression,
   recoveryModes,
   referenceOverrides,
   type RestartLevel,
   restartLevels,
   overrideAnnotations,
 } from '../../contract/job/job-overrides.ts';
+import { oneLine } from '../../contract/text.ts';
 
 /** An override: its key, its text, and its meaning. */
 interface Stated<T> {
@@ -47,6 +49,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     read.theirs('minReplicas', wholeNumber(1, 100_000)),
   );
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
+  const suppression = read.ours('suppression', suppressionOf)?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
   const listed = read.ours('allowedSizes', sizes);
   // An unusable value about sizes was meant to exclude some: as it is unknown which, all smaller ones are excluded.
@@ -64,6 +67,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     ...(level && { level: level.means }),
     ...(hang && { hang }),
     ...(retries && { retries: retries.means }),
+    ...(suppression && { suppression }),
   };
   return Object.keys(overrides).length === 0 && ignored.length === 0 ? undefined : { ...overrides, ignored };
 }
@@ -158,6 +162,22 @@ const sizes: Reading<readonly number[]> = (text) => {
   if (parts.length > mostAllowedSizes || !parts.every((part) => /^[1-9]\d{0,5}$/.test(part)))
     return { wrong: 'is no list of numbers of pods, such as 8,4,2' };
   return { means: [...new Set(parts.map(Number))].toSorted((a, b) => b - a) };
+};
+
+const mostCodes = 20;
+
+/** `xid/94,pod/exit until 2026-12-01T00:00:00Z: reason` */
+const suppressionOf: Reading<JobSuppression> = (text) => {
+  const [, list = '', until = '', reason = ''] =
+    /^([a-z0-9/*,_-]{1,500}) {1,5}until {1,5}([\dTZ:.+-]{10,35}): (.{1,200})$/i.exec(text.slice(0, 800)) ?? [];
+  const codes = list.split(',');
+  const isUsable =
+    codes.length <= mostCodes &&
+    codes.every((code) => /^[a-z-]{1,20}\/(?:[\w-]{1,40}|[\w-]{0,40}\*)$/.test(code)) &&
+    !Number.isNaN(Date.parse(until));
+  return isUsable
+    ? { means: { codes, until, reason: oneLine(reason, 200) } }
+    : { wrong: 'is no suppression, such as xid/94 until 2026-12-01T00:00:00Z: a known bug' };
 };
 
 /** At most 40 characters of it, on one line. */

@@ -133,6 +133,13 @@ export const chartValues = z.strictObject({
       .describe('On the node')
       .optional(),
     updateStrategy: object.optional(),
+    checks: group({
+      nvidiaRuntime: z.string().describe('RuntimeClass that puts nvidia-smi into the container').optional(),
+      sys: flag,
+      mounts: flag,
+      chrony: flag,
+      scripts: z.string().describe('ConfigMap with executables').optional(),
+    }),
     ...pods,
   }),
   controller: group(replicated),

@@ -52,7 +52,7 @@ describe('the plan for a job', () => {
     expect(await planOf(planFacts({ hypothetical: hypothetical('xid/9999', { node: 'gpu-3' }) }), act())).toMatchObject(
       {
         does: 'nothing',
-        because: expect.stringContaining('no rule acts on this code'),
+        because: expect.stringContaining('a person must decide'),
         remedy: expect.stringContaining('kcover node quarantine gpu-3'),
       },
     );

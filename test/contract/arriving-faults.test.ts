@@ -68,6 +68,7 @@ describe('the schema of a fault, and the check of a workflow that cannot load it
       quarantine: fc.record({ state: fc.constantFrom(...quarantineStates), because: text(most.message) }),
       job: name(most.identifier),
       namespace: name(most.namespace),
+      deadline: time,
       unobservable: text(most.message),
       evidence: fc.array(text(most.evidenceLine), { maxLength: most.evidenceLines + 1 }),
     } satisfies Record<keyof typeof faultFields, fc.Arbitrary<unknown>>,

@@ -24,6 +24,7 @@ describe('what a job asks for', () => {
         'kcover.io/first-level': 'process',
         'kcover.io/hang': 'recover',
         'kcover.io/retries': '0',
+        'kcover.io/suppress': 'pod/exit,xid/* until 2026-12-01T00:00:00Z: a known bug',
       }),
     ).toEqual(
       overrides({
@@ -35,6 +36,7 @@ describe('what a job asks for', () => {
         level: 'process',
         hang: 'recover',
         retries: 0,
+        suppression: { codes: ['pod/exit', 'xid/*'], until: '2026-12-01T00:00:00Z', reason: 'a known bug' },
       }),
     );
   });
@@ -160,7 +162,17 @@ describe('what a job asks for', () => {
 
   it('is ignored in a few short sentences, however much of it is wrong', () => {
     const wrong = 'x'.repeat(5000);
-    const ours = ['mode', 'checkpoint', 'capacity', 'min-replicas', 'shapes', 'first-level', 'hang', 'retries'];
+    const ours = [
+      'mode',
+      'checkpoint',
+      'capacity',
+      'min-replicas',
+      'shapes',
+      'first-level',
+      'hang',
+      'retries',
+      'suppress',
+    ];
     const theirs = ['fault-scheduling', 'elastic-scheduling', 'fault-retry-times', 'pod-rescheduling', 'minReplicas'];
     const ignored = read(
       Object.fromEntries(ours.map((name) => [`kcover.io/${name}`, wrong])),

@@ -262,6 +262,36 @@ describe('retries that a job asks for', () => {
   });
 });
 
+describe('a suppression', () => {
+  const exit = podFault();
+  const until = '2026-12-01T00:00:00Z';
+  const own = { ignored: [], suppression: { codes: ['pod/exit', 'xid/79'], until, reason: 'exits on purpose' } };
+
+  it('of the operator lets the faults of a job come to nothing until its end', () => {
+    const suppression = { jobs: ['train/llm'], until, reason: 'experiment', owner: 'ada' };
+    const given = (one: object) => settings({ faults: { suppressions: [{ ...suppression, ...one }] } });
+    const faults = [kernelFault({ quarantine: quarantined })];
+    expect(decideIncident(facts({ faults }), given({}))).toMatchObject({
+      kind: 'nothing',
+      dismissed: [{ because: `xid/79: suppressed by ada until ${until}: experiment` }],
+    });
+    expect(decideIncident(facts({ faults }), given({ jobs: ['train/other'] })).kind).toBe('open');
+    expect(decideIncident(facts({ faults }), given({ until: '2026-11-21T07:00:00Z' })).kind).toBe('open');
+    expect(decideIncident(facts({ faults }), given({ codes: ['xid/48'] })).kind).toBe('open');
+  });
+
+  it('of the job itself counts for the codes that the operator leaves to jobs', () => {
+    const faults = [exit, kernelFault({ quarantine: quarantined })];
+    const allowed = settings();
+    const none = settings({ recovery: { jobMay: { suppression: [] } } });
+    expect(decideIncident(facts({ faults, overrides: own }), allowed)).toMatchObject({
+      kind: 'open',
+      dismissed: [{ id: exit.id, because: `pod/exit: suppressed by train/llm until ${until}: exits on purpose` }],
+    });
+    expect(decideIncident(facts({ faults: [exit], overrides: own, since: now - 1000 }), none).kind).toBe('open');
+  });
+});
+
 describe('the nodes on which pods failed', () => {
   it('are in doubt, each once, until a fault of the node itself is known, and at most 20 of them', () => {
     expect(nodesInDoubt([podFault(), podFault({ id: 'pod/b' }), podFault({ id: 'pod/c', node: 'gpu-4' })])).toEqual([
