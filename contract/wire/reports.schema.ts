@@ -8,7 +8,16 @@ import { identifier, time } from '../plain-line.schema.ts';
 import { gapKinds, type ReportBatch } from './reports.ts';
 
 export const reportedFault = faultSchema
-  .omit({ pod: true, quarantine: true, job: true, namespace: true, deadline: true, unobservable: true })
+  .omit({
+    pod: true,
+    quarantine: true,
+    job: true,
+    namespace: true,
+    deadline: true,
+    unobservable: true,
+    witnesses: true,
+    suspects: true,
+  })
   .extend({ source: z.enum(sourcesOf('agent')) })
   .refine(({ source, code }) => traitsOf(source).codes.test(code), {
     path: ['code'],
