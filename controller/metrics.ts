@@ -19,6 +19,10 @@ export interface ControllerMetrics {
   readonly signalFailures: Counter<'signal'>;
   readonly podFaults: Counter<'code'>;
   readonly recoveryLabelsIgnored: Counter;
+  readonly lokiUnavailable: Gauge<'query'>;
+  readonly lokiSilent: Gauge<'query'>;
+  readonly lokiLines: Counter<'query' | 'result'>;
+  readonly lokiGaps: Counter<'query' | 'why'>;
   readonly watchBreaks: Counter<'what'>;
 }
 
@@ -83,6 +87,10 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     podFaults: new Counter({ ...table.podFaults, registers }),
     recoveryLabelsIgnored: new Counter({ ...table.recoveryLabelsIgnored, registers }),
+    lokiUnavailable: new Gauge({ ...table.lokiUnavailable, registers }),
+    lokiSilent: new Gauge({ ...table.lokiSilent, registers }),
+    lokiLines: new Counter({ ...table.lokiLines, registers }),
+    lokiGaps: new Counter({ ...table.lokiGaps, registers }),
     watchBreaks: new Counter({ ...table.watchBreaks, registers }),
   };
 }

@@ -111,6 +111,7 @@ const isFault = (value: unknown): value is Fault =>
     value['kernel'],
     (kernel) => isObject(kernel) && isText(kernel['bootId'], 64) && typeof kernel['sequence'] === 'number',
   ) &&
+  absentOr(value['kernelUs'], Number.isSafeInteger) &&
   absentOr(
     value['pod'],
     (pod) => isObject(pod) && isText(pod['name'], 253) && isText(pod['uid'], 64) && isTime(pod['createdAt']),

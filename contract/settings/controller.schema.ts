@@ -6,6 +6,7 @@ import { preflightLimits } from '../preflight/preflight.ts';
 import { roundsAudience } from '../preflight/rounds.ts';
 import { agentAudience } from '../wire/reports.ts';
 import { formatDuration } from './duration.ts';
+import { lokiSettings } from './loki.schema.ts';
 import { duration, health, listen, log, taint, temporal } from './values.schema.ts';
 
 /** `kcover controller --config FILE`. */
@@ -129,6 +130,7 @@ export const controllerSettings = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  loki: lokiSettings,
   leaderElection: z
     .strictObject({
       enabled: z

@@ -23,6 +23,7 @@ export const reportedFault = z
     action: z.enum(actions).exactOptional(),
     standing: z.enum(['current', 'retired', 'unknown']).exactOptional(),
     kernel: z.strictObject({ bootId: identifier(64), sequence: z.int().min(0) }).exactOptional(),
+    kernelUs: z.int().min(0).exactOptional(),
     evidence: z.array(text(faultLimits.evidenceLine)).max(faultLimits.evidenceLines).exactOptional(),
   })
   .refine(({ source, code }) => traitsOf(source).codes.test(code), {
