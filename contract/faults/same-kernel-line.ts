@@ -1,6 +1,7 @@
 /** Two observers of one kernel line: the agent, which reads the log itself, and a log store to which another program ships it. */
 
 import type { Fault } from './faults.ts';
+import { traitsOf } from './sources.ts';
 
 /** How far apart the two may see a line that does not show when the kernel wrote it, ms. */
 const apartMs = 10_000;
@@ -11,7 +12,7 @@ const apartMs = 10_000;
  * device within seconds, because both clocks are the node's.
  */
 export function isSameKernelLine(a: Fault, b: Fault): boolean {
-  if (a.source !== 'kernel' || b.source !== 'kernel') return false;
+  if (a.source !== b.source || !traitsOf(a.source).hasPosition) return false;
   if ((a.kernel === undefined) === (b.kernel === undefined)) return false;
   if (a.node !== b.node || a.code !== b.code || a.device !== b.device) return false;
   if (a.kernelUs !== undefined && b.kernelUs !== undefined) return a.kernelUs === b.kernelUs;

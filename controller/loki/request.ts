@@ -35,7 +35,8 @@ export function lokiRequest(settings: LokiSettings, query: string, ended: AbortS
       limit: `${limit}`,
       direction: 'forward',
     }).toString();
-    const signal = AbortSignal.any([ended, AbortSignal.timeout(settings.timeout)]);
+    const deadline = AbortSignal.timeout(settings.timeout);
+    const signal = AbortSignal.any([ended, deadline]);
     try {
       // A redirect could carry the token to another host.
       const response = await fetch(url, { headers: await headersOf(settings), redirect: 'error', signal });
@@ -46,7 +47,8 @@ export function lokiRequest(settings: LokiSettings, query: string, ended: AbortS
       if ('unusable' in lines) throw unavailable(lines.unusable);
       return lines;
     } catch (error) {
-      throw error instanceof KcoverError ? error : unavailable(whatFailed(error));
+      if (error instanceof KcoverError) throw error;
+      throw unavailable(deadline.aborted ? 'no answer in loki.timeout' : foreignText(whatFailed(error), 300));
     }
   };
 }
@@ -77,9 +79,11 @@ async function bodyOf(response: Response, most: number): Promise<string | undefi
   return Buffer.concat(chunks).toString('utf8');
 }
 
+/** The connection's own error is the cause of the error of a request. */
 function whatFailed(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown failure';
-  if (error.name === 'TimeoutError') return 'no answer in loki.timeout';
-  const cause = error.cause instanceof Error ? error.cause.message : error.message;
-  return foreignText(cause, 300);
+  const { cause, message } = Object(error) as { readonly cause?: unknown; readonly message?: unknown };
+  const { message: inner } = Object(cause) as { readonly message?: unknown };
+  return (
+    [inner, message].find((text): text is string => typeof text === 'string' && text !== '') ?? 'the request failed'
+  );
 }
