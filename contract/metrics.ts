@@ -3,6 +3,8 @@
  * A name that ends in `_total` is a counter, every other a gauge. Labels are bounded: no job, no incident.
  */
 
+import { lokiMetrics } from './loki-metrics.ts';
+
 /** Fields as in the metrics library. */
 export interface MetricEntry {
   readonly name: string;
@@ -107,26 +109,7 @@ export const metricTable = {
       help: 'need-recovery labels on jobs that are not supervised',
       labelNames: [],
     },
-    lokiUnavailable: {
-      name: 'kcover_loki_unavailable',
-      help: '1 while Loki does not answer this query of the settings: kernel faults that only Loki has are unknown',
-      labelNames: ['query'],
-    },
-    lokiSilent: {
-      name: 'kcover_loki_silent',
-      help: '1 while Loki answers this query and has had no new line for loki.silent',
-      labelNames: ['query'],
-    },
-    lokiLines: {
-      name: 'kcover_loki_faults_total',
-      help: 'Lines of Loki in the form of a driver fault, by what became of them: fault, suppressed (repeats above intake.limits), user-space, no-node, unknown-node',
-      labelNames: ['query', 'result'],
-    },
-    lokiGaps: {
-      name: 'kcover_loki_gaps_total',
-      help: 'Times that lines of Loki were left out: too-old (loki.oldest), or one-instant (more than an answer holds)',
-      labelNames: ['query', 'why'],
-    },
+    ...lokiMetrics,
     watchBreaks: { name: 'kcover_watch_breaks_total', help: 'Outages of Kubernetes watches', labelNames: ['what'] },
   },
   worker: {

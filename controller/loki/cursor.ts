@@ -7,13 +7,13 @@ export interface Cursor {
   /** Lines from before this are not read again. */
   readonly from: bigint;
   /** Ids of the faults from then on, each with the time of its line. */
-  readonly told: ReadonlyMap<string, bigint>;
+  readonly sent: ReadonlyMap<string, bigint>;
 }
 
 /** Faults that are remembered: some 60 bytes each, and a ConfigMap of ten queries has at most 1 MiB. */
-export const mostTold = 1000;
+export const mostSent = 1000;
 
-export const beginAt = (from: bigint): Cursor => ({ from, told: new Map() });
+export const beginAt = (from: bigint): Cursor => ({ from, sent: new Map() });
 
 /**
  * After the lines before `through` were read, and perhaps some at it. Lines may still arrive late, so the next look begins `overlap` earlier.
@@ -25,16 +25,16 @@ export function advance(
   faults: Iterable<readonly [id: string, at: bigint]>,
   overlap: bigint,
 ): Cursor {
-  const known = [...new Map([...cursor.told, ...faults])].toSorted(([, a], [, b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const known = [...new Map([...cursor.sent, ...faults])].toSorted(([, a], [, b]) => (a < b ? -1 : a > b ? 1 : 0));
   let from = through - overlap > cursor.from ? through - overlap : cursor.from;
   // Lines at `through` may not be complete, so their faults stay however many there are.
-  const forgotten = known.slice(0, Math.max(0, known.length - mostTold)).findLast(([, at]) => at < through);
+  const forgotten = known.slice(0, Math.max(0, known.length - mostSent)).findLast(([, at]) => at < through);
   if (forgotten && forgotten[1] >= from) from = forgotten[1] + 1n;
-  return { from, told: new Map(known.filter(([, at]) => at >= from)) };
+  return { from, sent: new Map(known.filter(([, at]) => at >= from)) };
 }
 
-export const formatCursor = ({ from, told }: Cursor): string =>
-  JSON.stringify({ from: `${from}`, told: Object.fromEntries([...told].map(([id, at]) => [id, `${at}`])) });
+export const formatCursor = ({ from, sent }: Cursor): string =>
+  JSON.stringify({ from: `${from}`, sent: Object.fromEntries([...sent].map(([id, at]) => [id, `${at}`])) });
 
 const isTime = (value: unknown): value is string => typeof value === 'string' && /^\d{1,19}$/.test(value);
 
@@ -46,10 +46,10 @@ export function parseCursor(text: string): Cursor | undefined {
   } catch {
     return undefined;
   }
-  if (typeof value !== 'object' || value === null || !('from' in value) || !('told' in value)) return undefined;
-  const { from, told } = value;
-  if (!isTime(from) || typeof told !== 'object' || told === null || Array.isArray(told)) return undefined;
-  const entries = Object.entries(told);
+  if (typeof value !== 'object' || value === null || !('from' in value) || !('sent' in value)) return undefined;
+  const { from, sent } = value;
+  if (!isTime(from) || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return undefined;
+  const entries = Object.entries(sent);
   const known = entries.flatMap(([id, at]) => (isTime(at) ? [[id, BigInt(at)] as const] : []));
-  return known.length === entries.length ? { from: BigInt(from), told: new Map(known) } : undefined;
+  return known.length === entries.length ? { from: BigInt(from), sent: new Map(known) } : undefined;
 }

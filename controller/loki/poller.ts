@@ -85,14 +85,14 @@ export function openPoller(options: PollerOptions): Poller {
       if (signal.aborted) return;
     }
     if (now() - savedAt >= saveMs) await save();
-    judgeSilence();
+    checkForLines();
   }
 
   /** The cursor moves on only when the node's workflows have the faults. */
   async function take({ lines, through }: Page): Promise<void> {
-    const told: (readonly [string, bigint])[] = [];
+    const fresh: (readonly [string, bigint])[] = [];
     const sending: Promise<void>[] = [];
-    const seen = new Set(cursor.told.keys());
+    const seen = new Set(cursor.sent.keys());
     for (const line of lines) {
       if (line.at > newest) newest = line.at;
       const result = resultOf(line, nodes);
@@ -103,7 +103,7 @@ export function openPoller(options: PollerOptions): Poller {
       const { fault } = result;
       if (seen.has(fault.id)) continue;
       seen.add(fault.id);
-      told.push([fault.id, line.at]);
+      fresh.push([fault.id, line.at]);
       if (await isAdmitted(fault)) {
         const sent = options.send(fault.node ?? '', fault);
         // It may be rejected before all of them are awaited.
@@ -113,9 +113,9 @@ export function openPoller(options: PollerOptions): Poller {
       if (signal.aborted) return;
     }
     await Promise.all(sending);
-    cursor = advance(cursor, through, told, overlap);
+    cursor = advance(cursor, through, fresh, overlap);
     readThrough = through;
-    if (told.length > 0) await save();
+    if (fresh.length > 0) await save();
   }
 
   /** Logs the first, and then ever fewer: a wrong label concerns every line. */
@@ -144,7 +144,7 @@ export function openPoller(options: PollerOptions): Poller {
     }
   }
 
-  function judgeSilence(): void {
+  function checkForLines(): void {
     if (settings.silent === 0) return;
     const isSilent = ns(now() - settings.silent) > newest;
     if (isSilent !== wasSilent)

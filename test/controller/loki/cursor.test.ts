@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { advance, beginAt, formatCursor, mostTold, parseCursor } from '../../../controller/loki/cursor.ts';
+import { advance, beginAt, formatCursor, mostSent, parseCursor } from '../../../controller/loki/cursor.ts';
 
 const faults = (count: number, at: (index: number) => bigint) =>
   Array.from({ length: count }, (_, index) => [`kernel/loki/${index}`, at(index)] as const);
@@ -25,22 +25,22 @@ describe('the position in Loki', () => {
       ],
       50n,
     );
-    expect([...cursor.told]).toEqual([['b', 60n]]);
+    expect([...cursor.sent]).toEqual([['b', 60n]]);
   });
 
   it('goes back less far in a flood, rather than read a fault again that it has forgotten', () => {
-    const cursor = advance(beginAt(0n), 10_000n, faults(mostTold + 5, BigInt), 10_000n);
-    expect([cursor.told.size, cursor.from]).toEqual([mostTold, 5n]);
+    const cursor = advance(beginAt(0n), 10_000n, faults(mostSent + 5, BigInt), 10_000n);
+    expect([cursor.sent.size, cursor.from]).toEqual([mostSent, 5n]);
   });
 
   it('forgets no fault of the instant that is not read to its end', () => {
     const cursor = advance(
       beginAt(0n),
       7n,
-      faults(mostTold + 5, () => 7n),
+      faults(mostSent + 5, () => 7n),
       5n,
     );
-    expect([cursor.told.size, cursor.from]).toEqual([mostTold + 5, 2n]);
+    expect([cursor.sent.size, cursor.from]).toEqual([mostSent + 5, 2n]);
   });
 
   it('knows every fault of a time that is read again, after any pages', () =>
@@ -57,14 +57,14 @@ describe('the position in Loki', () => {
           through += step;
           cursor = advance(cursor, BigInt(through), page, BigInt(overlap));
         }
-        expect(all.filter(([id, at]) => at >= cursor.from && !cursor.told.has(id))).toEqual([]);
+        expect(all.filter(([id, at]) => at >= cursor.from && !cursor.sent.has(id))).toEqual([]);
       }),
     ));
 
   it('is the same after it was stored', () =>
     fc.assert(
-      fc.property(fc.bigInt(0n, 9n ** 19n), fc.array(fc.tuple(fc.string(), fc.bigInt(0n, 9n ** 18n))), (from, told) => {
-        const cursor = { from, told: new Map(told) };
+      fc.property(fc.bigInt(0n, 9n ** 19n), fc.array(fc.tuple(fc.string(), fc.bigInt(0n, 9n ** 18n))), (from, sent) => {
+        const cursor = { from, sent: new Map(sent) };
         expect(parseCursor(formatCursor(cursor))).toEqual(cursor);
       }),
     ));
@@ -74,9 +74,9 @@ describe('the position in Loki', () => {
     '{}',
     '[]',
     'null',
-    '{"from":1,"told":{}}',
-    '{"from":"-1","told":{}}',
-    '{"from":"1","told":[]}',
-    '{"from":"1","told":{"a":1}}',
+    '{"from":1,"sent":{}}',
+    '{"from":"-1","sent":{}}',
+    '{"from":"1","sent":[]}',
+    '{"from":"1","sent":{"a":1}}',
   ])('is none when a person wrote %s', (text) => expect(parseCursor(text)).toBeUndefined());
 });
