@@ -81,7 +81,8 @@ export async function startLokiServer({ tenant }: { readonly tenant?: string } =
   };
 }
 
-const keyOf = (labels: Readonly<Record<string, string>>): string => JSON.stringify(Object.entries(labels).toSorted());
+const keyOf = (labels: Readonly<Record<string, string>>): string =>
+  JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => a.localeCompare(b)));
 
 function streamsOf(lines: readonly StoredLine[], categorised: boolean): object {
   const streams = Map.groupBy(lines, ({ stream, metadata }) =>

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { readAnswer } from '../../../controller/loki/answer.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`../../fixtures/loki/${name}`, import.meta.url), 'utf8');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { advance, beginAt, formatCursor, mostSent, parseCursor } from '../../../controller/loki/cursor.ts';
 
 const faults = (count: number, at: (index: number) => bigint) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { LokiLine } from '../../../controller/loki/answer.ts';
 import { type Ask, mostLines, pagesOf } from '../../../controller/loki/pages.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { limitFaults } from '../../../controller/intake/fault-rates.ts';
 import type { LokiLine } from '../../../controller/loki/answer.ts';
 import type { Ask } from '../../../controller/loki/pages.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { controllerSettings } from '../../../contract/settings/settings.schema.ts';
 import { lokiRequest } from '../../../controller/loki/request.ts';
@@ -98,7 +98,7 @@ describe('a request to Loki', () => {
   });
 });
 
-async function odd(answer: (path: string, response: import('node:http').ServerResponse) => void): Promise<string> {
+async function odd(answer: (path: string, response: ServerResponse) => void): Promise<string> {
   const server: Server = createServer((request, response) => answer(request.url ?? '', response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closing.push(async () => {
