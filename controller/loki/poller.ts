@@ -51,8 +51,9 @@ export function openPoller(options: PollerOptions): Poller {
   let newest = ns(now());
   let unsaved = false;
   let wasSilent = false;
-  /** Lines of the overlap are read many times, and counted when they are new. */
-  let readThrough = cursor.from;
+  /** Lines before it were read, as far as they were there: lines of the overlap are counted when they are new. */
+  let readThrough = options.cursor ? cursor.from + overlap : cursor.from;
+  let isBehind = false;
   const refused = new Map<string, number>();
 
   async function save(): Promise<void> {
@@ -71,8 +72,9 @@ export function openPoller(options: PollerOptions): Poller {
     if (savedAt === Number.NEGATIVE_INFINITY) await save();
     const end = ns(now() - settings.delay);
     const oldest = ns(now() - settings.oldest);
-    if (oldest > cursor.from + overlap) {
-      log.warn({ query: name, from: `${cursor.from}`, to: `${oldest}` }, 'lines in Loki are too old to be read');
+    if (oldest > readThrough && !isBehind) {
+      isBehind = true;
+      log.warn({ query: name, from: `${readThrough}` }, 'lines in Loki are too old to be read');
       metrics.lokiGaps.inc({ query: name, why: 'too-old' });
     }
     if (oldest > cursor.from) cursor = advance(cursor, oldest, [], 0n);
@@ -115,6 +117,7 @@ export function openPoller(options: PollerOptions): Poller {
     await Promise.all(sending);
     cursor = advance(cursor, through, fresh, overlap);
     readThrough = through;
+    isBehind = false;
     if (fresh.length > 0) await save();
   }
 

@@ -178,6 +178,24 @@ describe('polling Loki', () => {
     expect(await rig.metric('kcover_loki_gaps_total')).toContain('{query="kernel",why="too-old"} 1');
   });
 
+  it('counts one outage of Loki that lasts too long as one gap', async () => {
+    const loki = store();
+    let isAway = false;
+    const rig = rigOf((range) => (isAway ? Promise.reject(new Error('away')) : loki.ask(range)));
+    const poller = rig.open();
+    await poller.poll();
+    isAway = true;
+    for (let passed = minute; passed <= 2 * hour; passed += minute) {
+      loki.at(rig, passed);
+      await expect(poller.poll()).rejects.toThrow('away');
+    }
+    isAway = false;
+    loki.put(1.5 * hour);
+    await poller.poll();
+    expect(rig.sent).toHaveLength(1);
+    expect(await rig.metric('kcover_loki_gaps_total')).toContain('why="too-old"} 1');
+  });
+
   it.each([
     ['no-node', { k8s_node_name: 'no node\n' }, 'NVRM: Xid (PCI:0000:5d:00): 79, x'],
     ['no-node', { host: 'gpu-1' }, 'NVRM: Xid (PCI:0000:5d:00): 79, x'],
