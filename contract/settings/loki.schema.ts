@@ -25,7 +25,7 @@ export const lokiSettings = z
     url: z
       .string()
       .max(2048)
-      .regex(/^https?:\/\/[^\s?#]+$/, { error: 'must be an http or https address' })
+      .regex(/^https?:\/\/[^\s?#@]+$/, { error: 'must be an http or https address, without a password' })
       .optional()
       .describe('Address below which /loki/api/v1 is found, such as http://loki.loki.svc:3100'),
     tenant: z
