@@ -55,6 +55,11 @@ export const errorCatalogue = {
     what: 'a search attribute is not registered',
     remedy: 'kcover doctor --fix, or the command that the message names',
   },
+  'loki.unavailable': {
+    kind: 'transient',
+    what: 'Loki does not answer a query',
+    remedy: 'kcover asks again, ever more rarely; look at Loki, its gateway and the network',
+  },
   'settings.invalid': {
     kind: 'permanent',
     what: 'the settings cannot be used',

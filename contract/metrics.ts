@@ -3,6 +3,8 @@
  * A name that ends in `_total` is a counter, every other a gauge. Labels are bounded: no job, no incident.
  */
 
+import { lokiMetrics } from './loki-metrics.ts';
+
 /** Fields as in the metrics library. */
 export interface MetricEntry {
   readonly name: string;
@@ -122,6 +124,7 @@ export const metricTable = {
       help: 'need-recovery labels on jobs that are not supervised',
       labelNames: [],
     },
+    ...lokiMetrics,
     watchBreaks: { name: 'kcover_watch_breaks_total', help: 'Outages of Kubernetes watches', labelNames: ['what'] },
   },
   worker: {

@@ -103,6 +103,11 @@ export async function startController(options: ControllerOptions): Promise<Contr
         supervision: settings.jobs,
         rounds: settings.preflight,
         progress: settings.progress,
+        loki: {
+          settings: settings.loki,
+          limits: settings.intake.limits.faults,
+          namespace: settings.leaderElection.namespace,
+        },
         sender: temporalSender({ client: temporal, taskQueue }),
         workflows: temporalWorkflows({ client: temporal, taskQueue }),
         lastSeenAt: (node) => agents.get(node)?.at,

@@ -22,6 +22,10 @@ export interface ControllerMetrics {
   readonly nodeFaults: Counter<'code'>;
   readonly unobservable: Gauge<'what'>;
   readonly recoveryLabelsIgnored: Counter;
+  readonly lokiUnavailable: Gauge<'query'>;
+  readonly lokiSilent: Gauge<'query'>;
+  readonly lokiLines: Counter<'query' | 'result'>;
+  readonly lokiGaps: Counter<'query' | 'why'>;
   readonly watchBreaks: Counter<'what'>;
 }
 
@@ -89,6 +93,10 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     nodeFaults: new Counter({ ...table.nodeFaults, registers }),
     unobservable: new Gauge({ ...table.unobservable, registers }),
     recoveryLabelsIgnored: new Counter({ ...table.recoveryLabelsIgnored, registers }),
+    lokiUnavailable: new Gauge({ ...table.lokiUnavailable, registers }),
+    lokiSilent: new Gauge({ ...table.lokiSilent, registers }),
+    lokiLines: new Counter({ ...table.lokiLines, registers }),
+    lokiGaps: new Counter({ ...table.lokiGaps, registers }),
     watchBreaks: new Counter({ ...table.watchBreaks, registers }),
   };
 }

@@ -42,6 +42,8 @@ export const agentNamespace = 'kcover-system-agents';
 export const leaseName = 'kcover';
 /** Stores a pause of the whole cluster. */
 export const pauseConfigMap = 'kcover-pause';
+/** Stores how far lines of Loki were read. */
+export const lokiConfigMap = 'kcover-loki';
 
 const clusterIdentity: Permission = {
   apiGroup: '',
@@ -99,6 +101,21 @@ export const permissions = {
       names: [leaseName],
       own: true,
       why: 'leader election',
+    },
+    {
+      apiGroup: '',
+      resource: 'configmaps',
+      verbs: ['create'],
+      own: true,
+      why: 'stores for the first time how far lines of Loki were read; a create cannot be bound to a name',
+    },
+    {
+      apiGroup: '',
+      resource: 'configmaps',
+      verbs: ['get', 'patch'],
+      names: [lokiConfigMap],
+      own: true,
+      why: 'stores how far lines of Loki were read, and reads it',
     },
   ],
   worker: [

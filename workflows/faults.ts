@@ -125,6 +125,7 @@ const checks = {
   kernel: absentOr(
     (kernel) => isObject(kernel) && isText(kernel['bootId'], most.identifier) && typeof kernel['sequence'] === 'number',
   ),
+  kernelUs: absentOr(Number.isSafeInteger),
   pod: absentOr(
     (pod) =>
       isObject(pod) &&

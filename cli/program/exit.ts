@@ -17,6 +17,7 @@ const exitOf: Readonly<Record<ErrorCode, ExitName>> = {
   'temporal.refused': 'failed',
   'cluster.other': 'failed',
   'temporal.attributes': 'failed',
+  'loki.unavailable': 'failed',
   'settings.invalid': 'usage',
   'address.taken': 'failed',
   'file.unreadable': 'failed',

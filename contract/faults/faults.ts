@@ -57,6 +57,8 @@ export interface Fault {
   readonly action?: Action;
   readonly standing?: Standing;
   readonly kernel?: KernelPosition;
+  /** When the kernel wrote the line, microseconds since its boot; absent where the line does not show it. */
+  readonly kernelUs?: number;
   readonly pod?: FaultyPod;
   readonly quarantine?: QuarantineStatus;
   /** UID of the only job that it concerns; without it, all jobs on the node. */

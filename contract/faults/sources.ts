@@ -34,7 +34,8 @@ export interface SourceTraits {
 export const faultSources = {
   kernel: {
     observes: 'lines of drivers in the kernel log of a node',
-    needs: 'the agent on the node, which reads `/dev/kmsg`; on by default',
+    needs:
+      'the agent on the node, which reads `/dev/kmsg`; on by default. Or [Loki](../loki.md), which the controller polls',
     reporter: 'agent',
     codes: /^(xid|sxid|kernel)\/[\w-]{1,40}$/,
     about: 'node',

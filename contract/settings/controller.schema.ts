@@ -8,6 +8,7 @@ import { roundsAudience } from '../preflight/rounds.ts';
 import { logChoices } from '../progress/logs.ts';
 import { agentAudience } from '../wire/reports.ts';
 import { formatDuration } from './duration.ts';
+import { lokiSettings } from './loki.schema.ts';
 import { duration, health, listen, log, taint, temporal } from './values.schema.ts';
 
 const conditionType = z.string().regex(/^[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/, {
@@ -196,6 +197,7 @@ export const controllerSettings = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  loki: lokiSettings,
   leaderElection: z
     .strictObject({
       enabled: z

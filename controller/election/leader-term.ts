@@ -9,6 +9,7 @@ import type { PreflightPod } from '../../kube/pods/preflight-pods.ts';
 import { type AgentLiveness, whyUnobservable } from '../../policy/node/agent-liveness.ts';
 import { type Outbox, openOutbox, type Sender } from '../outbox/outbox.ts';
 import { type Call, faultMessage } from '../outbox/messages.ts';
+import { type LokiWatchOptions, watchLoki } from '../loki/watch.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import type { ProgressTaker } from '../progress/endpoint.ts';
 import { watchProgress } from '../progress/watch.ts';
@@ -30,6 +31,7 @@ export interface LeaderTermOptions {
   readonly supervision: ControllerSettings['jobs'];
   readonly rounds: ControllerSettings['preflight'];
   readonly progress: ControllerSettings['progress'];
+  readonly loki: Pick<LokiWatchOptions, 'settings' | 'limits' | 'namespace'>;
   readonly sender: Sender;
   readonly workflows: Workflows;
   /** When the agent of a node was last seen, and after which time it counts as silent; monotonic, ms. */
@@ -60,6 +62,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     supervision,
     rounds: settings,
     progress: progressSettings,
+    loki,
     sender,
     workflows,
     lastSeenAt,
@@ -150,6 +153,16 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     workflows,
   });
   const rounds = beginRounds({ settings, podOf: (uid) => testingPod(preflights.pods.get(uid)), signal, log });
+  watchLoki({
+    ...watching,
+    ...loki,
+    isNode: (node) => nodes.acceleratorsOf(node) !== undefined,
+    nodesKnown: nodes.settled,
+    send(node, fault) {
+      nodes.follow(node);
+      return outbox.send(faultMessage({ kind: 'node', node }, fault));
+    },
+  }).catch((error: unknown) => log.error({ err: error }, 'defect: Loki is no longer read'));
   let isUpToDate = false;
   Promise.all([jobs.synced, pods.synced]).then(
     () => (isUpToDate = true),

@@ -54,6 +54,7 @@ export interface LiveOptions {
   /** As in the settings file. */
   readonly progress?: object;
   readonly nodes?: object;
+  readonly loki?: object;
 }
 
 export class LiveController {
@@ -62,7 +63,7 @@ export class LiveController {
   readonly #kube: Kube;
   readonly #directory: string;
   readonly #certificate: string;
-  readonly #options: Pick<LiveOptions, 'election' | 'progress' | 'nodes'>;
+  readonly #options: Pick<LiveOptions, 'election' | 'progress' | 'nodes' | 'loki'>;
   readonly metrics = new Registry();
   #controller: Controller | undefined;
 
@@ -138,6 +139,7 @@ export class LiveController {
       temporal: { taskQueue: `controller-test-${run}` },
       progress: this.#options.progress,
       nodes: this.#options.nodes,
+      loki: this.#options.loki,
       jobs: { lookAgain: '2s' },
       preflight,
       intake: {

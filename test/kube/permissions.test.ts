@@ -10,13 +10,13 @@ const verbsOf = (role: keyof typeof permissions, resource: string, group?: strin
 };
 
 describe('permissions', () => {
-  it('let the controller write nothing but reviews, its Lease, annotations of jobs and, in its own namespace, labels of pods', () => {
+  it('let the controller write nothing but reviews, its Lease, annotations of jobs and, in its own namespace, labels of pods and its position in Loki', () => {
     const table: readonly Permission[] = permissions.controller;
     const writing = table
       .filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)))
       .map(({ resource }) => resource);
     expect(new Set(writing)).toEqual(
-      new Set(['tokenreviews', 'leases', 'pods', ...Object.values(jobKinds).map(({ plural }) => plural)]),
+      new Set(['tokenreviews', 'leases', 'pods', 'configmaps', ...Object.values(jobKinds).map(({ plural }) => plural)]),
     );
     expect(table.find(({ resource, verbs }) => resource === 'pods' && verbs.includes('patch'))).toMatchObject({
       own: true,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Fault } from '../../contract/faults/faults.ts';
 import type { NodeQuarantine } from '../../contract/node/nodes.ts';
 import type { NodeEvent } from '../../workflows/node/events.ts';
 import type { Message } from '../../workflows/node/messages.ts';
@@ -343,6 +344,23 @@ describe('the machine of a node', () => {
     const again: NodeState = { ...dropped, phase: 'deciding', batch: { faults: [kernelFault()] } };
     const after = nextState(table, again, { kind: 'decided', decision: { ...decided, at: 2 }, at: 2 });
     expect([mayRelease(after), after.held?.incident]).toEqual([false, 'node/gpu-3/1970-01-01T00:00:00.002Z']);
+  });
+
+  it('judges a kernel line once that the agent and a log store report, in either order', () => {
+    const byAgent = kernelFault({ kernelUs: 42 });
+    const { kernel: _, ...rest } = byAgent;
+    const shipped = { ...rest, id: 'kernel/loki/1', seenAt: '2026-11-21T07:20:00Z' };
+    const another = { ...shipped, id: 'kernel/loki/2', kernelUs: 43 };
+    const arrive = (state: NodeState, ...faults: Fault[]) =>
+      nextState(table, state, { kind: 'faultsObserved', faults, dropped: 0 });
+    const idsAfter = (...faults: Fault[]) => arrive(firstState(node, 0), ...faults).inbox.map(({ id }) => id);
+    expect(idsAfter(byAgent, shipped, another)).toEqual([byAgent.id, another.id]);
+    expect(idsAfter(shipped, byAgent, another)).toEqual([shipped.id, another.id]);
+
+    const first = arrive(firstState(node, 0), byAgent);
+    const deciding: NodeState = { ...first, phase: 'deciding', inbox: [], batch: { faults: first.inbox } };
+    expect(arrive(deciding, shipped)).toMatchObject({ inbox: [], dropped: 0 });
+    expect(arrive({ ...first, inbox: [], faults: first.inbox }, shipped)).toMatchObject({ inbox: [], dropped: 0 });
   });
 
   it('keeps a bounded number of faults, and counts the others', () => {

@@ -2,6 +2,7 @@ import type { NodeDecision } from '../../contract/wire/activities.ts';
 import type { PreflightScope } from '../../contract/cluster.ts';
 import { type Fault, type KernelPosition, nodeNotReady } from '../../contract/faults/faults.ts';
 import type { NodeHistory } from '../../contract/node/history.ts';
+import { isSameKernelLine } from '../../contract/faults/same-kernel-line.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
 import type { NodeOutcome, NodeQuarantine, NodeView } from '../../contract/node/nodes.ts';
 import { isObject, mergeFaults, textOf } from '../faults.ts';
@@ -139,11 +140,13 @@ export function deadlineOf({ releaseAt, quarantine, held, quietSince, quietMs }:
   return held ? held.askAt : quietSince + quietMs;
 }
 
-/** Takes each fault once; a line that was judged in this run is not judged again. */
+/** Takes each fault once, also when two observers report the same kernel line; a line that was judged in this run is not judged again. */
 export function withArrivals(state: NodeState, faults: readonly Fault[], dropped: number): NodeState {
   const batch = state.phase === 'deciding' ? state.batch.faults : [];
-  const known = new Set([...state.faults, ...batch, ...state.inbox].map(({ id }) => id));
-  const fresh = [...new Map(faults.map((fault) => [fault.id, fault])).values()].filter(({ id }) => !known.has(id));
+  const known = [...state.faults, ...batch, ...state.inbox];
+  const fresh: Fault[] = [];
+  for (const fault of faults)
+    if (![...known, ...fresh].some((one) => one.id === fault.id || isSameKernelLine(one, fault))) fresh.push(fault);
   const kept = fresh.slice(0, Math.max(0, most.inbox - state.inbox.length));
   if (kept.length === 0 && fresh.length === 0 && dropped === 0) return state;
   return { ...state, inbox: [...state.inbox, ...kept], dropped: state.dropped + dropped + fresh.length - kept.length };

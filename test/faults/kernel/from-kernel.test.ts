@@ -31,6 +31,7 @@ describe('a kernel line as a fault', () => {
       action: 'reboot',
       standing: 'current',
       kernel: { bootId, sequence: 1234 },
+      kernelUs: 5,
       evidence: ['pcieport: link down', 'NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.'],
     });
   });

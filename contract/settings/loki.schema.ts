@@ -1,0 +1,63 @@
+/** Settings of kernel lines that are read from Loki. */
+
+import { z } from 'zod';
+import { isObjectName } from '../object-names.ts';
+import { formatDuration } from './duration.ts';
+import { duration } from './values.schema.ts';
+
+const query = z.strictObject({
+  name: z
+    .string()
+    .max(63)
+    .refine(isObjectName, { error: 'must be the name of a Kubernetes object' })
+    .describe('Of your choice; under this name its position is stored, and metrics name it'),
+  query: z.string().min(1).max(4096).describe('LogQL for lines of the kernel log; it must not select what pods write'),
+  nodeLabel: z
+    .string()
+    .min(1)
+    .max(256)
+    .default('k8s_node_name')
+    .describe('Label, or structured metadata, with the name of the Kubernetes node'),
+});
+
+export const lokiSettings = z
+  .strictObject({
+    url: z
+      .string()
+      .max(2048)
+      .regex(/^https?:\/\/[^\s?#@]+$/, { error: 'must be an http or https address, without a password' })
+      .optional()
+      .describe('Address below which /loki/api/v1 is found, such as http://loki.loki.svc:3100'),
+    tenant: z
+      .string()
+      .regex(/^[\w!.*'()-]{1,150}$/, { error: 'must be the name of a tenant' })
+      .optional()
+      .describe('Sent as X-Scope-OrgID'),
+    tokenFile: z.string().min(1).optional().describe('File with a token that is sent as bearer token'),
+    queries: z
+      .array(query)
+      .max(10)
+      .default([])
+      .describe('What is asked for; empty: Loki is not used. See [Loki](../loki.md)'),
+    interval: duration('10s').describe('Between two looks'),
+    delay: duration('10s').describe('Lines younger than this are read with the next look'),
+    overlap: duration('5m').describe('How far each look goes back before the last one, for lines that arrive late'),
+    oldest: duration('1h').describe('Older lines are not read after an outage'),
+    silent: duration('0s').describe(
+      'A query without a new line for this long is silent; 0s: never. For queries that also select ordinary lines',
+    ),
+    page: z.int().min(1).max(5000).default(1000).describe('Lines of one answer'),
+    timeout: duration('30s').describe('How long an answer may take'),
+  })
+  .superRefine(({ url, queries, overlap, oldest }, found) => {
+    if (queries.length > 0 && url === undefined)
+      found.addIssue({ code: 'custom', path: ['url'], message: 'is needed for loki.queries' });
+    if (new Set(queries.map(({ name }) => name)).size < queries.length)
+      found.addIssue({ code: 'custom', path: ['queries'], message: 'two queries have the same name' });
+    if (overlap > oldest) {
+      const message = `must be at most oldest: ${formatDuration(overlap)} is more than ${formatDuration(oldest)}`;
+      found.addIssue({ code: 'custom', path: ['overlap'], message, params: { remedy: 'overlap <= oldest' } });
+    }
+  })
+  .prefault({})
+  .describe('Kernel lines of nodes from Loki, beside those that agents read');

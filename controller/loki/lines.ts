@@ -1,0 +1,42 @@
+/** From lines of Loki to kernel faults of nodes. */
+
+import { createHash } from 'node:crypto';
+import type { Fault } from '../../contract/faults/faults.ts';
+import { isObjectName } from '../../contract/object-names.ts';
+import { kernelTextOf } from '../../faults/kernel/journal.ts';
+import { shippedKernelFault } from '../../faults/kernel/from-kernel.ts';
+import { parseKernelLine } from '../../faults/kernel/line.ts';
+import type { LokiLine } from './answer.ts';
+
+export interface NodeNames {
+  /** Label or structured metadata that names the node. */
+  readonly nodeLabel: string;
+  /** Whether Kubernetes has a node of this name. */
+  readonly isNode: (name: string) => boolean;
+}
+
+/** `ordinary`: nothing is wrong with the line. Otherwise why a line in the form of a fault is none. */
+export type LineResult =
+  | { readonly kind: 'fault'; readonly fault: Fault }
+  | { readonly kind: 'ordinary' | 'user-space' | 'no-node' | 'unknown-node' };
+
+export function resultOf(line: LokiLine, { nodeLabel, isNode }: NodeNames): LineResult {
+  const text = kernelTextOf(line.text);
+  const node = line.labels[nodeLabel] ?? '';
+  const seenAt = new Date(Number(line.at / 1_000_000n)).toISOString();
+  const fault = shippedKernelFault({ line: text, node, seenAt, id: idOf(line, node, text) });
+  if (!fault) return { kind: 'ordinary' };
+  if (parseKernelLine(text).userSpace) return { kind: 'user-space' };
+  if (!isObjectName(node)) return { kind: 'no-node' };
+  return isNode(node) ? { kind: 'fault', fault } : { kind: 'unknown-node' };
+}
+
+/**
+ * The same however often, and in however many streams, Loki has the line. The kernel's own time counts where the line shows it: a shipper
+ * that starts again sends old lines with new times.
+ */
+function idOf({ at }: LokiLine, node: string, text: string): string {
+  const { text: words, monotonicUs } = parseKernelLine(text);
+  const time = monotonicUs === undefined ? `at ${at}` : `kernel ${monotonicUs}`;
+  return `kernel/loki/${createHash('sha256').update([node, time, words].join('\0')).digest('hex').slice(0, 32)}`;
+}

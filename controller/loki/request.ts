@@ -1,0 +1,89 @@
+/** One range query to Loki over HTTP. Source: the HTTP API of Loki, `GET /loki/api/v1/query_range`. */
+
+import { readFile } from 'node:fs/promises';
+import { KcoverError } from '../../contract/errors.ts';
+import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
+import { foreignText } from '../../faults/foreign-text.ts';
+import { readAnswer } from './answer.ts';
+import type { Ask } from './pages.ts';
+
+export type LokiSettings = ControllerSettings['loki'];
+
+/** 5000 kernel lines are below 2 MiB. */
+const mostBytes = 16 * 1024 * 1024;
+const mostErrorBytes = 4096;
+
+const unavailable = (because: string, remedy?: string): KcoverError =>
+  new KcoverError('loki.unavailable', because, remedy === undefined ? {} : { remedy });
+
+/** Why a request was refused; a 429 and a time-out pass by themselves. */
+const remedies: Readonly<Record<number, string>> = {
+  400: 'correct the query, or lower loki.page below max_entries_limit_per_query of Loki',
+  401: 'set loki.tenant, or loki.tokenFile where a gateway asks for a token',
+  403: 'let this token read this tenant',
+  404: 'set loki.url to the address below which /loki/api/v1 is found',
+};
+
+/** Asks for one query. Throws `loki.unavailable`. */
+export function lokiRequest(settings: LokiSettings, query: string, ended: AbortSignal): Ask {
+  return async ({ start, end, limit }) => {
+    const url = new URL(`${settings.url?.replace(/\/$/, '')}/loki/api/v1/query_range`);
+    url.search = new URLSearchParams({
+      query,
+      start: `${start}`,
+      end: `${end}`,
+      limit: `${limit}`,
+      direction: 'forward',
+    }).toString();
+    const deadline = AbortSignal.timeout(settings.timeout);
+    const signal = AbortSignal.any([ended, deadline]);
+    try {
+      // A redirect could carry the token to another host.
+      const response = await fetch(url, { headers: await headersOf(settings), redirect: 'error', signal });
+      if (response.status !== 200) throw await refusalOf(response);
+      const text = await bodyOf(response, mostBytes);
+      if (text === undefined) return 'too-large';
+      const lines = readAnswer(text);
+      if ('unusable' in lines) throw unavailable(lines.unusable);
+      return lines;
+    } catch (error) {
+      if (error instanceof KcoverError) throw error;
+      throw unavailable(deadline.aborted ? 'no answer in loki.timeout' : foreignText(whatFailed(error), 300));
+    }
+  };
+}
+
+async function headersOf({ tenant, tokenFile }: LokiSettings): Promise<Record<string, string>> {
+  const headers: Record<string, string> = { 'X-Loki-Response-Encoding-Flags': 'categorize-labels' };
+  if (tenant !== undefined) headers['X-Scope-OrgID'] = tenant;
+  // Read each time: a mounted token is rotated.
+  if (tokenFile !== undefined) headers['Authorization'] = `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}`;
+  return headers;
+}
+
+async function refusalOf(response: Response): Promise<KcoverError> {
+  const text = foreignText((await bodyOf(response, mostErrorBytes)) ?? '', 300);
+  return unavailable(`HTTP ${response.status}${text === '' ? '' : `: ${text}`}`, remedies[response.status]);
+}
+
+/** Undefined when it is larger than `most` bytes. */
+async function bodyOf(response: Response, most: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the rest.
+    if (size > most) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The connection's own error is the cause of the error of a request. */
+function whatFailed(error: unknown): string {
+  const { cause, message } = Object(error) as { readonly cause?: unknown; readonly message?: unknown };
+  const { message: inner } = Object(cause) as { readonly message?: unknown };
+  return (
+    [inner, message].find((text): text is string => typeof text === 'string' && text !== '') ?? 'the request failed'
+  );
+}
