@@ -78,6 +78,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       }),
       preflights: authenticator({ source: tokensFor(kube, preflight.audience), audience: preflight.audience, now }),
     },
+    external: settings.external,
     limits: intakeSettings.limits,
     collector: () => (leading() ? term : undefined),
     agents,

@@ -66,6 +66,15 @@ export const faultSources = {
     about: 'node',
     blame: 'platform',
   },
+  external: {
+    observes: 'what other programs and people report about a node',
+    needs:
+      "a sender in `external.senders` of the controller's settings ([faults that others report](../external-faults.md)), or `kcover fault report`; off by default",
+    reporter: 'controller',
+    codes: /^external\/[\w.-]{1,48}$/,
+    about: 'node',
+    blame: 'unknown',
+  },
   preflight: {
     observes: 'the verdict of a preflight',
     needs:
@@ -106,3 +115,7 @@ export const isFaultSource = (value: unknown): value is FaultSource =>
 /** Names of the sources that a role may report. */
 export const sourcesOf = (reporter: SourceTraits['reporter']): readonly FaultSource[] =>
   (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].reporter === reporter);
+
+/** Names of the sources whose faults are about it. */
+export const sourcesAbout = (about: SourceTraits['about']): readonly FaultSource[] =>
+  (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].about === about);

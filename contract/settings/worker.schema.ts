@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { actions } from '../faults/faults.ts';
-import { sourcesOf, traitsOf } from '../faults/sources.ts';
+import { sourcesAbout, traitsOf } from '../faults/sources.ts';
 import { preflightRules } from '../preflight/preflight.ts';
 import { recoverySettings } from '../recovery/settings.schema.ts';
 import { duration, health, log, taint, temporal } from './values.schema.ts';
@@ -12,10 +12,10 @@ export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
 const response = z.enum(['record', 'warn', 'quarantine']);
 export type Response = (typeof responses)[number];
 
-/** A code that an agent may report. */
+/** A code of a fault of a node. */
 const code = z.string().regex(
   new RegExp(
-    sourcesOf('agent')
+    sourcesAbout('node')
       .map((source) => traitsOf(source).codes.source)
       .join('|'),
   ),

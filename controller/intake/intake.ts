@@ -27,6 +27,9 @@ import { faultMessage } from '../outbox/messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { type PreflightCollector, takePreflightFiles } from '../preflight/intake.ts';
 import { type ProgressTaker, takeProgress } from '../progress/endpoint.ts';
+import { type ExternalCollector, takeExternalReports } from '../external/endpoint.ts';
+import { externalReaders } from '../external/formats.ts';
+import { type AuthenticateSender, authenticateSenders } from '../external/senders.ts';
 import { openRefusals } from './refusals.ts';
 import {
   acknowledgedBy,
@@ -43,7 +46,7 @@ import type { Rounds } from '../preflight/rounds/polls.ts';
 import { openBuckets } from './token-bucket.ts';
 
 /** Available only to the leader. */
-export interface IntakeCollector extends PreflightCollector {
+export interface IntakeCollector extends PreflightCollector, ExternalCollector {
   readonly progress: ProgressTaker;
   readonly rounds: Rounds;
 }
@@ -52,6 +55,8 @@ export interface IntakeOptions {
   readonly certificate: Pick<ServingCertificate, 'read' | 'onChange'>;
   /** Tokens of agents, and those of preflight pods: each for its own audience. */
   readonly authenticate: { readonly agents: Authenticate; readonly preflights: Authenticate };
+  /** Programs that may report faults. */
+  readonly external: ControllerSettings['external'];
   readonly limits: ControllerSettings['intake']['limits'];
   /** Undefined while this controller does not lead. */
   readonly collector: () => IntakeCollector | undefined;
@@ -65,6 +70,7 @@ export interface IntakeOptions {
     | 'faultsSuppressed'
     | 'rejected'
     | 'gaps'
+    | 'externalReports'
     | 'preflightReports'
     | 'preflightRefused'
   >;
@@ -92,12 +98,13 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
   });
   limitConnections(server.server, limits);
   options.certificate.onChange((pair) => server.server.setSecureContext(pair));
-  const reporterOf = guardRequests(server, {
+  const { reporterOf, senderOf } = guardRequests(server, {
     authenticate: {
       [reportPath]: authenticate.agents,
       [preflightPath]: authenticate.agents,
       [progressPath]: authenticate.agents,
       [roundsPath]: authenticate.preflights,
+      ...externalPaths(options, now),
     },
     leading: () => collector() !== undefined,
     requests: openBuckets(limits.requests, now),
@@ -121,6 +128,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
 
   takePreflightFiles(server, { ...options, reporterOf, reject });
   takeProgress(server, { progress: () => collector()?.progress, reporterOf, reject });
+  takeExternalReports(server, { ...options, settings: options.external, limits: limits.faults, senderOf, reject });
   openRounds(server, { rounds: () => collector()?.rounds, reporterOf, reject });
 
   server.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -130,6 +138,13 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     return reply.code(500).send({ error: 'bug', because: 'see the log of the controller' });
   });
   return server;
+}
+
+/** Without senders the paths do not exist. */
+function externalPaths({ external, log }: IntakeOptions, now: () => number): Record<string, AuthenticateSender> {
+  if (external.senders.length === 0) return {};
+  const authenticate = authenticateSenders(external.senders, { now, log });
+  return Object.fromEntries(Object.keys(externalReaders).map((path) => [path, authenticate]));
 }
 
 async function take(

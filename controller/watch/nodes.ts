@@ -32,6 +32,8 @@ export interface NodesWatchOptions extends WatchContext {
 export interface NodesWatch {
   /** A workflow looks after this node from now on. */
   follow(node: string): void;
+  /** Whether there is such a node; undefined before the nodes were listed. */
+  has(node: string): boolean | undefined;
   /** Accelerators of a node; undefined while it is not seen. */
   acceleratorsOf(node: string): Amounts | undefined;
   /** Names of the nodes with accelerators. */
@@ -71,6 +73,12 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       else if (listed) void lookAtReturned(view.name, seen);
     },
   });
+
+  let isListed = false;
+  watched.synced.then(
+    () => (isListed = true),
+    () => undefined,
+  );
 
   /** A watch may stall unnoticed for a while: the node is read before the fault is sent. */
   async function notifyOutage(node: string, fault: Fault): Promise<void> {
@@ -146,6 +154,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   );
   return {
     follow: followNode,
+    has: (node) => accelerators.has(node) || (isListed ? false : undefined),
     acceleratorsOf: (node) => accelerators.get(node),
     accelerated: outages.accelerated,
     settled,

@@ -64,10 +64,12 @@ function intake(limits: object = {}) {
   const server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents: authenticate, preflights: authenticate },
+    external: controllerSettings.parse({}).external,
     limits: controllerSettings.parse({ intake: { limits } }).intake.limits,
     collector: () => ({
       outbox,
       preflights,
+      nodes: { has: never },
       progress: { take: never, isUpToDate: never },
       rounds: { next: never, waiting: never },
     }),

@@ -88,9 +88,18 @@ beforeEach(async () => {
   server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents, preflights: agents },
+    external: controllerSettings.parse({}).external,
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
     collector: () =>
-      leads ? { outbox, preflights, progress: { take: () => 'counted', isUpToDate: () => true }, rounds } : undefined,
+      leads
+        ? {
+            outbox,
+            preflights,
+            nodes: { has: () => undefined },
+            progress: { take: () => 'counted', isUpToDate: () => true },
+            rounds,
+          }
+        : undefined,
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {
