@@ -141,20 +141,20 @@ describe('a fault that a person reports', () => {
     expect(live.recorder.isQuarantined(node.name)).toBe(true);
   });
 
-  it('needs a node that exists, a code and a reason', async () => {
-    expect(await live.runCli('fault', 'report', 'gpu-none', '--code', 'x', '--reason', 'y')).toMatchObject({ code: 4 });
-    const [node] = live.cluster.nodes;
-    const refused = await live.runCli('fault', 'report', node?.name ?? '', '--code', 'a b', '--reason', 'y');
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--code has letters') });
-    const unknown = await live.runCli(
-      'fault',
-      'clear',
-      live.cluster.nodes.at(-1)?.name ?? '',
-      '--code',
-      'x',
-      '--reason',
-      'y',
-    );
-    expect(unknown.code).not.toBe(2);
+  it('needs a node that exists and a code, and one that is over needs a node that kcover looks after', async () => {
+    const said = (command: string, node: string, code: string) =>
+      live.runCli('fault', command, node, '--code', code, '--reason', 'fan is loud');
+    const open = await Promise.all(live.cluster.nodes.map(({ name }) => live.isOpen(nodeWorkflowId(name))));
+    const unknown = live.cluster.nodes.find((_, index) => open[index] === false)?.name ?? '';
+    expect(await said('report', 'gpu-none', 'fan')).toMatchObject({ code: 4 });
+    expect(await said('report', unknown, 'fan is loud')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--code has letters'),
+    });
+    expect(await said('clear', unknown, 'fan')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('kcover knows no fault of this node'),
+    });
+    expect(await live.isOpen(nodeWorkflowId(unknown))).toBe(false);
   });
 });

@@ -20,6 +20,7 @@ describe('the sources of faults', () => {
     ['link/down', 'link'],
     ['pod/oom-killed', 'pod'],
     [nodeNotReady, 'node'],
+    ['external/GpuLost', 'external'],
     [preflightFaults.slow, 'preflight'],
     [trainingHangs, 'progress'],
     [recoveryRequested, 'operator'],
