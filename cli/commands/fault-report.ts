@@ -41,9 +41,7 @@ export const faultReport: CommandEntry = {
     const seen = await awaitNode(
       client,
       node,
-      ({ faults, phase, incident }) =>
-        faults.some(({ code }) => code === fault.code) &&
-        (phase === 'watching' || phase === 'held' || incident !== undefined),
+      (status) => status.phase !== 'deciding' && status.faults.some(({ code }) => code === fault.code),
     );
     const phase = seen?.phase ?? 'unknown';
     return {
