@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { actions } from '../faults/faults.ts';
 import { isObjectName } from '../object-names.ts';
 import { preflightLimits } from '../preflight/preflight.ts';
+import { trainerStatusAudience } from '../progress/trainer-status.ts';
 import { roundsAudience } from '../preflight/rounds.ts';
 import { externalLimits } from '../wire/external.ts';
 import { agentAudience } from '../wire/reports.ts';
@@ -174,6 +175,11 @@ export const controllerSettings = z.strictObject({
     .describe('Rounds that the controller plans for preflight containers that ask for them'),
   progress: z
     .strictObject({
+      audience: z
+        .string()
+        .min(1)
+        .default(trainerStatusAudience)
+        .describe('Audience of the tokens of training pods that report their own steps'),
       every: duration('15s').describe('Least time between two writes of the progress annotations of one job'),
       hang: z
         .strictObject({

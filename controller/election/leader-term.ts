@@ -150,7 +150,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     nodes,
     preflights,
     rounds,
-    progress: { take: progress.take, isUpToDate: () => isUpToDate },
+    progress: { take: progress.take, takeStep: progress.takeStep, isUpToDate: () => isUpToDate },
     liveness,
     end: () => over.abort(),
   };

@@ -15,6 +15,7 @@ import { reportBatch } from '../../contract/wire/reports.schema.ts';
 import { preflightPath } from '../../contract/preflight/files.ts';
 import { roundsPath } from '../../contract/preflight/rounds.ts';
 import { progressPath } from '../../contract/progress/progress.ts';
+import { trainerStatusPath } from '../../contract/progress/trainer-status.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import type { AgentRegistry } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -30,6 +31,7 @@ import { type ProgressTaker, takeProgress } from '../progress/endpoint.ts';
 import { type ExternalCollector, takeExternalReports } from '../external/endpoint.ts';
 import { externalReaders } from '../external/formats.ts';
 import { type AuthenticateSender, authenticateSenders } from '../external/senders.ts';
+import { takeTrainerStatus } from '../progress/trainer-status.ts';
 import { openRefusals } from './refusals.ts';
 import {
   acknowledgedBy,
@@ -53,8 +55,8 @@ export interface IntakeCollector extends PreflightCollector, ExternalCollector {
 
 export interface IntakeOptions {
   readonly certificate: Pick<ServingCertificate, 'read' | 'onChange'>;
-  /** Tokens of agents, and those of preflight pods: each for its own audience. */
-  readonly authenticate: { readonly agents: Authenticate; readonly preflights: Authenticate };
+  /** Tokens of agents, of preflight pods and of training pods: each for its own audience. */
+  readonly authenticate: Readonly<Record<'agents' | 'preflights' | 'trainers', Authenticate>>;
   /** Programs that may report faults. */
   readonly external: ControllerSettings['external'];
   readonly limits: ControllerSettings['intake']['limits'];
@@ -104,6 +106,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
       [preflightPath]: authenticate.agents,
       [progressPath]: authenticate.agents,
       [roundsPath]: authenticate.preflights,
+      [trainerStatusPath]: authenticate.trainers,
       ...externalPaths(options, now),
     },
     leading: () => collector() !== undefined,
@@ -127,7 +130,9 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
   });
 
   takePreflightFiles(server, { ...options, reporterOf, reject });
-  takeProgress(server, { progress: () => collector()?.progress, reporterOf, reject });
+  const progress = { progress: () => collector()?.progress, reporterOf, reject };
+  takeProgress(server, progress);
+  takeTrainerStatus(server, progress);
   takeExternalReports(server, { ...options, settings: options.external, limits: limits.faults, senderOf, reject });
   openRounds(server, { rounds: () => collector()?.rounds, reporterOf, reject });
 

@@ -37,6 +37,8 @@ export interface ProgressWatch {
   see(event: WatchEvent<Pod>): void;
   /** Takes a file of this node; returns what it counts as. */
   take(file: ProgressFile, node: string): ProgressFileDecision['answer'];
+  /** Takes a step that this pod reports about itself; returns what it counts as. */
+  takeStep(podUid: string, step: number): ProgressFileDecision['answer'];
   /** Called for every message that is sent. If it may open an incident, the last known progress of its jobs is written at once, before they are stopped. */
   onMessage(message: WorkflowMessage): void;
   /** The job is known now, or its owner. */
@@ -118,6 +120,16 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     return 'counted';
   }
 
+  /** Dated by our own clock: the step was done just before. */
+  function takeStep(podUid: string, step: number): ProgressFileDecision['answer'] {
+    const pod = pods.get(podUid);
+    const rank = pod && rankIn(pod);
+    if (pod === undefined || rank === undefined) return 'no-pod';
+    const at = new Date().toISOString();
+    const { namespace } = pod.job;
+    return take({ namespace, job: pod.workload, rank, writtenAt: at, progress: { step, at } }, pod.node);
+  }
+
   return {
     see({ type, object }) {
       const { namespace = '', uid = '', ownerReferences } = object.metadata ?? {};
@@ -128,6 +140,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
       else pods.remove(uid);
     },
     take,
+    takeStep,
     onMessage({ kind, starts }) {
       if (kind !== 'faultsObserved' && kind !== 'recover') return;
       if (starts?.kind === 'job') writer.hasten(starts.job);

@@ -23,6 +23,7 @@ beforeEach(() => {
   server = fastify();
   const taker = {
     isUpToDate: () => state.isUpToDate,
+    takeStep: () => 'counted' as const,
     take(given: ProgressFile) {
       taken.push(given);
       return given.rank < 10 ? ('counted' as const) : ('stale' as const);

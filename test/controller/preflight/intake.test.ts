@@ -87,7 +87,7 @@ beforeEach(async () => {
   };
   server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
-    authenticate: { agents, preflights: agents },
+    authenticate: { agents, preflights: agents, trainers: agents },
     external: controllerSettings.parse({}).external,
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
     collector: () =>
@@ -96,7 +96,7 @@ beforeEach(async () => {
             outbox,
             preflights,
             nodes: { has: () => undefined },
-            progress: { take: () => 'counted', isUpToDate: () => true },
+            progress: { take: () => 'counted', takeStep: () => 'counted', isUpToDate: () => true },
             rounds,
           }
         : undefined,
