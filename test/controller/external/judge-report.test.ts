@@ -45,7 +45,7 @@ describe('a report of another program', () => {
   });
 
   it('is a fault that the workflow of a node takes, whatever its text and the length of its names', () => {
-    const long = { node: `${'n'.repeat(250)}`, code: 'c'.repeat(48), device: 'd'.repeat(64) };
+    const long = { node: 'n'.repeat(250), code: 'c'.repeat(48), device: 'd'.repeat(64) };
     const fault = bounded(faultOf({ ...long, text: `\u001B[2J\u202E${'x'.repeat(10_000)}` }));
     expect(takeFaults({ faults: [fault] })).toMatchObject({ faults: [{ id: fault.id }], dropped: 0 });
     expect(fault.message).toMatch(/^prometheus \(alertmanager\): x+$/);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { type ExternalReport, externalLimits } from '../../../contract/wire/external.ts';
 import {
   alertmanagerWebhook,
