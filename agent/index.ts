@@ -1,4 +1,4 @@
-/** The agent: detectors find faults, the spool stores them, the reporter sends them to the controller. Uploaders send preflight reports and progress files. */
+/** The agent: detectors find faults, the spool stores them, the reporter sends them to the controller. Uploaders send preflight reports, progress files, and what container logs say of progress. */
 
 import type { Logger } from 'pino';
 import type { AgentSettings } from '../contract/settings/settings.schema.ts';
@@ -8,6 +8,7 @@ import { detectors } from './detectors/index.ts';
 import { readBootId } from './kernel-log/boot-id.ts';
 import { type PreflightUploaderStatus, startPreflightUploader } from './preflight/uploader.ts';
 import { reportFiles } from './preflight/files.ts';
+import { type LogUploaderStatus, startLogUploader } from './logs/uploader.ts';
 import { type ProgressUploaderStatus, startProgressUploader } from './progress/uploader.ts';
 import { trainerFiles } from './progress/files.ts';
 import { type ReporterStatus, startReporter } from './upload/reporter.ts';
@@ -29,6 +30,7 @@ export interface AgentStatus {
   readonly spool: SpoolStatus;
   readonly preflight: PreflightUploaderStatus;
   readonly progress: ProgressUploaderStatus;
+  readonly logs: LogUploaderStatus;
 }
 
 export interface RunningAgent {
@@ -42,12 +44,20 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
   let changed = (): void => undefined;
   const spool = await openSpool({ directory, maxBytes, log, changed: () => changed() });
   const connection = connectController(settings.controller, version);
+  const logs = startLogUploader({
+    hostRoot,
+    connection,
+    node,
+    everyMs: settings.logs.every,
+    log: log.child({ uploader: 'logs' }),
+  });
   const reporter = startReporter({
     spool,
     connection,
     node,
     bootId: () => readBootId(hostRoot),
     heartbeatMs: settings.heartbeat,
+    onFollow: logs.follow,
     log,
   });
   changed = reporter.flush;
@@ -89,10 +99,11 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
       spool: spool.status(),
       preflight: uploader.status(),
       progress: progress.status(),
+      logs: logs.status(),
     }),
     async stop() {
       await Promise.all(running.map(({ detector }) => detector.stop()));
-      await Promise.all([uploader.stop(), progress.stop()]);
+      await Promise.all([uploader.stop(), progress.stop(), logs.stop()]);
       await reporter.stop(); // closes the connection
       await spool.close();
     },

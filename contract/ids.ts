@@ -38,6 +38,10 @@ export const annotations = {
   quarantineCordoned: 'kcover.io/quarantine-cordoned',
   /** On a node: `<boot id>/<kernel sequence>` of the last line taken into account before a release; lines up to it do not count again. */
   judged: 'kcover.io/judged',
+  /** On a node: its conditions, labels and devices at its release, as JSON; what stood then does not count again. */
+  judgedState: 'kcover.io/judged-state',
+  /** On a node: what rules over time remembered when it was released, `NodeHistory` as JSON. */
+  faultHistory: 'kcover.io/fault-history',
   /** On a job that kcover suspended: `<incident id>#<attempt>`. */
   suspendedBy: 'kcover.io/suspended-by',
   /** On a job: how far training is; see `progress.ts`. */
@@ -88,6 +92,7 @@ export const eventReasons = {
   releaseFailed: 'NodeReleaseFailed',
   recoveryStarted: 'RecoveryStarted',
   attemptStopped: 'AttemptStopped',
+  ranksSuspected: 'RanksSuspected',
   stopNotSent: 'StopNotSent',
   resumeDelayed: 'ResumeDelayed',
   restarted: 'JobRestarted',

@@ -85,6 +85,11 @@ export const metricTable = {
       help: 'Progress files of agents by answer: counted, or why not; a repeated upload counts again',
       labelNames: ['answer'],
     },
+    logReports: {
+      name: 'kcover_log_reports_total',
+      help: 'Reports about container logs by answer: counted, or why not; a repeated one counts again',
+      labelNames: ['answer'],
+    },
     progressOdd: {
       name: 'kcover_progress_odd_total',
       help: 'Progress reports that contradict themselves or earlier ones, by kind',
@@ -107,6 +112,16 @@ export const metricTable = {
       labelNames: ['signal'],
     },
     podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures sent to workflows', labelNames: ['code'] },
+    nodeFaults: {
+      name: 'kcover_node_faults_total',
+      help: 'Faults of conditions and allocatable that were sent to workflows of nodes',
+      labelNames: ['code'],
+    },
+    unobservable: {
+      name: 'kcover_nodes_unobservable',
+      help: 'Nodes of which a condition is Unknown or gone, or whose device plugin offers nothing, by condition or resource',
+      labelNames: ['what'],
+    },
     recoveryLabelsIgnored: {
       name: 'kcover_recovery_labels_ignored_total',
       help: 'need-recovery labels on jobs that are not supervised',
@@ -233,6 +248,18 @@ export const metricTable = {
     progressFailing: {
       name: 'kcover_agent_progress_failures',
       help: 'Consecutive failed attempts to send progress files',
+      labelNames: [],
+    },
+    logsFollowed: { name: 'kcover_agent_logs_followed', help: 'Container logs that are followed now', labelNames: [] },
+    logsUnavailable: {
+      name: 'kcover_agent_logs_unavailable',
+      help: '1 while a wanted log cannot be read',
+      labelNames: [],
+    },
+    logLines: { name: 'kcover_agent_log_lines_total', help: 'Lines of container logs that were read', labelNames: [] },
+    logSkipped: {
+      name: 'kcover_agent_log_skipped_bytes_total',
+      help: 'Bytes of logs that were written too fast to be read',
       labelNames: [],
     },
     read: {

@@ -101,7 +101,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       term = startLeaderTerm({
         kube,
         taint: settings.taint,
-        readiness: settings.nodes,
+        nodes: settings.nodes,
         supervision: settings.jobs,
         rounds: settings.preflight,
         progress: settings.progress,

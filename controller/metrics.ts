@@ -13,12 +13,15 @@ export interface ControllerMetrics {
   readonly preflightReports: Counter<'answer'>;
   readonly preflightRefused: Counter<'reason'>;
   readonly progressFiles: Counter<'answer'>;
+  readonly logReports: Counter<'answer'>;
   readonly progressOdd: Counter<'what'>;
   readonly progressWrites: Counter<'result'>;
   readonly trainingHangs: Counter;
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
   readonly podFaults: Counter<'code'>;
+  readonly nodeFaults: Counter<'code'>;
+  readonly unobservable: Gauge<'what'>;
   readonly recoveryLabelsIgnored: Counter;
   readonly watchBreaks: Counter<'what'>;
 }
@@ -78,12 +81,15 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     preflightReports: new Counter({ ...table.preflightReports, registers }),
     preflightRefused: new Counter({ ...table.preflightRefused, registers }),
     progressFiles: new Counter({ ...table.progressFiles, registers }),
+    logReports: new Counter({ ...table.logReports, registers }),
     progressOdd: new Counter({ ...table.progressOdd, registers }),
     progressWrites: new Counter({ ...table.progressWrites, registers }),
     trainingHangs: new Counter({ ...table.trainingHangs, registers }),
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     podFaults: new Counter({ ...table.podFaults, registers }),
+    nodeFaults: new Counter({ ...table.nodeFaults, registers }),
+    unobservable: new Gauge({ ...table.unobservable, registers }),
     recoveryLabelsIgnored: new Counter({ ...table.recoveryLabelsIgnored, registers }),
     watchBreaks: new Counter({ ...table.watchBreaks, registers }),
   };

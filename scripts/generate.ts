@@ -8,6 +8,7 @@ import { admissionPage, chartAdmission } from './generate/chart-admission.ts';
 import { chartRbac } from './generate/chart-rbac.ts';
 import { chartSchema } from './generate/chart-schema.ts';
 import { cliPage } from './generate/cli-page.ts';
+import { conditionsPage } from './generate/conditions-page.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { metricsPage } from './generate/metrics-page.ts';
 import { policyPage } from './generate/policy-page.ts';
@@ -22,6 +23,7 @@ const pages: Readonly<Record<string, (page: string) => string>> = {
   'docs/reference/cli.md': cliPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/metrics.md': metricsPage,
+  'docs/reference/node-conditions.md': conditionsPage,
   'docs/reference/policy.md': policyPage,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/sources.md': sourcesPage,

@@ -13,7 +13,7 @@ const options = new Command('demo')
   .addOption(
     new Option(
       '--story <story>',
-      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less; real-trainer: see --real',
+      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less; silent-job: a job that tells nobody anything hangs, and its logs show it; real-trainer: see --real',
     )
       .choices(Object.keys(stories))
       .default('broken-gpu' satisfies DemoScenarioName),
@@ -86,9 +86,10 @@ function conclude({ seen, lines }: StoryResult, stops: number): void {
     print(
       `              ${name.padEnd(14)} ${seen.attemptBefore[name]?.node ?? '-'} -> ${seen.attemptAfter[name]?.node ?? '-'}`,
     );
-  print(
-    `  quarantine  ${formatDuration(seen.reportToQuarantinedMs)} after the report; running again ${formatDuration(seen.quarantinedToRunningMs)} later`,
-  );
+  if (seen.reportToQuarantinedMs !== undefined && seen.quarantinedToRunningMs !== undefined)
+    print(
+      `  quarantine  ${formatDuration(seen.reportToQuarantinedMs)} after the report; running again ${formatDuration(seen.quarantinedToRunningMs)} later`,
+    );
   print(`  incident    ${seen.incident}`);
   print(`  look at it  ${workflowPage(cluster, seen.incident)}`);
 }

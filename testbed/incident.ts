@@ -24,8 +24,9 @@ export interface ObservedIncident {
   readonly because: string;
   readonly attemptBefore: AttemptPods;
   readonly attemptAfter: AttemptPods;
-  readonly reportToQuarantinedMs: number;
-  readonly quarantinedToRunningMs: number;
+  /** Absent where no node was quarantined. */
+  readonly reportToQuarantinedMs?: number;
+  readonly quarantinedToRunningMs?: number;
   readonly timeline: readonly TimelineEntry[];
 }
 
@@ -150,8 +151,10 @@ export async function watchIncident(
           ]),
         ),
         attemptAfter: Object.fromEntries([...after].toSorted(([a], [b]) => a.localeCompare(b))),
-        reportToQuarantinedMs: quarantinedAt - reportedAt,
-        quarantinedToRunningMs: runningAt - quarantinedAt,
+        ...(quarantinedAt > 0 && {
+          reportToQuarantinedMs: quarantinedAt - reportedAt,
+          quarantinedToRunningMs: runningAt - quarantinedAt,
+        }),
         timeline,
       };
     },

@@ -2,6 +2,7 @@ import { brokenGpu } from './broken-gpu.ts';
 import { checkpoint } from './checkpoint.ts';
 import { realTrainer } from './real-trainer.ts';
 import { shrink } from './shrink.ts';
+import { silentJob } from './silent-job.ts';
 import { slowNode } from './slow-node.ts';
 import type { Story } from './story.ts';
 
@@ -11,6 +12,7 @@ export const stories = {
   'slow-node': slowNode,
   checkpoint,
   shrink,
+  'silent-job': silentJob,
   'real-trainer': realTrainer,
 } as const satisfies Record<string, Story>;
 export type DemoScenarioName = keyof typeof stories;

@@ -1,4 +1,4 @@
-/** Simulates the trainer of a job: makes steps while all its pods run, reports them on the node of rank 0, and begins every attempt from the last checkpoint. */
+/** Simulates the trainer of a job: makes steps while all its pods run, reports them, and begins every attempt from the last checkpoint. */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,15 +24,34 @@ export interface Trainer {
   readonly step: number;
   /** The last saved step, in whatever attempt. */
   readonly checkpointStep: number;
-  /** Once resolved, no step is made and no file written. */
+  /** The present attempt makes no further step; the next one does. */
+  stall(): void;
+  /** Once resolved, no step is made and nothing reported. */
   stop(): Promise<void>;
 }
 
+/** All pods of the job while all of them run. */
+export interface WholeAttempt {
+  readonly id: string;
+  /** By rank. */
+  readonly pods: readonly V1Pod[];
+}
+
+type TrainerCluster = { readonly api: Api; readonly nodes: readonly SimulatedNode[] };
+
+/** How a step is reported; by default in the progress file of rank 0. */
+export type ReportStep = (
+  cluster: TrainerCluster,
+  attempt: WholeAttempt,
+  progress: Required<Progress>,
+) => Promise<void>;
+
 /** Trains until it is stopped, or the test cluster ends. It makes no step while it cannot read the pods. */
 export function startTrainer(
-  cluster: { readonly api: Api; readonly nodes: readonly SimulatedNode[] },
+  cluster: TrainerCluster,
   job: RunningJob,
   training: Training,
+  report: ReportStep = reportInFile(job),
 ): Trainer {
   const ending = new AbortController();
   let step = training.from;
@@ -41,18 +60,18 @@ export function startTrainer(
     checkpointAt: new Date().toISOString(),
   };
   let attempt: string | undefined;
+  let stalled: string | undefined;
 
   async function makeStep(): Promise<void> {
     const seen = await wholeAttempt(cluster.api, job);
-    if (seen === undefined || ending.signal.aborted) return;
+    if (seen === undefined || seen.id === stalled || ending.signal.aborted) return;
     // An attempt begins by reporting the loaded checkpoint.
     step = seen.id === attempt ? step + 1 : checkpoint.checkpointStep;
     attempt = seen.id;
     const at = new Date().toISOString();
     if (step > checkpoint.checkpointStep && step % training.stepsPerCheckpoint === 0)
       checkpoint = { checkpointStep: step, checkpointAt: at };
-    const node = cluster.nodes.find(({ name }) => name === seen.node);
-    if (node) await writeProgressFile(node, job, { step, ...checkpoint, at, phase: 'training' });
+    await report(cluster, seen, { step, ...checkpoint, at, phase: 'training' });
   }
 
   async function train(): Promise<void> {
@@ -70,6 +89,9 @@ export function startTrainer(
     get checkpointStep() {
       return checkpoint.checkpointStep;
     },
+    stall() {
+      stalled = attempt;
+    },
     stop: () => {
       ending.abort();
       return trained;
@@ -77,16 +99,19 @@ export function startTrainer(
   };
 }
 
-/** All desired pods of the job when all of them run: their ids, and the node of rank 0. */
-async function wholeAttempt(
-  api: Api,
-  job: RunningJob,
-): Promise<{ readonly id: string; readonly node: string } | undefined> {
+const reportInFile =
+  (job: RunningJob): ReportStep =>
+  async ({ nodes }, { pods: [first] }, progress) => {
+    const node = nodes.find(({ name }) => name === first?.spec?.nodeName);
+    if (node) await writeProgressFile(node, job, progress);
+  };
+
+/** Undefined while not all desired pods run. */
+async function wholeAttempt(api: Api, job: RunningJob): Promise<WholeAttempt | undefined> {
   const [object, pods] = await Promise.all([readJob(api, job), podsOf(api, job)]);
-  const [first] = pods.toSorted((a, b) => rankIn(pods, a) - rankIn(pods, b));
-  const node = first?.spec?.nodeName;
-  if (node === undefined || pods.length !== sizeOf(job, object) || !pods.every(isRunning)) return undefined;
-  return { id: pods.map(({ metadata }) => metadata?.uid).join(' '), node };
+  const byRank = pods.toSorted((a, b) => rankIn(pods, a) - rankIn(pods, b));
+  if (pods.length === 0 || pods.length !== sizeOf(job, object) || !pods.every(isRunning)) return undefined;
+  return { id: pods.map(({ metadata }) => metadata?.uid).join(' '), pods: byRank };
 }
 
 /** Rank of a pod among all of its job; those without a rank come last. */

@@ -1,7 +1,8 @@
 /** Faults as they arrive in a workflow: checked by hand, cut to size, each kept once. */
 
-import { type Action, actions, type Fault, faultLimits, type QuarantineStatus } from '../contract/faults/faults.ts';
+import { actions, type Fault, faultLimits as most, quarantineStates, standings } from '../contract/faults/faults.ts';
 import { isFaultSource } from '../contract/faults/sources.ts';
+import type { Suspect } from '../contract/recovery/evidence.ts';
 import { bytesOf } from '../contract/wire/signal-size.ts';
 
 /** What a workflow keeps of one fault, so that hundreds fit into one payload whatever a node sends. */
@@ -70,6 +71,17 @@ const slim = (fault: Fault): Fault => ({
   ...(fault.evidence
     ? { evidence: fault.evidence.slice(0, kept.evidenceLines).map((line) => line.slice(0, kept.evidenceLine)) }
     : {}),
+  ...(fault.witnesses
+    ? { witnesses: fault.witnesses.slice(0, most.witnesses).map((line) => line.slice(0, most.witness)) }
+    : {}),
+  ...(fault.suspects ? { suspects: fault.suspects.slice(0, most.suspects).map(slimSuspect) } : {}),
+});
+
+const slimSuspect = ({ pod, node, rank, because }: Suspect): Suspect => ({
+  pod,
+  ...(node === undefined ? {} : { node }),
+  ...(rank === undefined ? {} : { rank }),
+  because: because.slice(0, most.witness),
 });
 
 /** Drops the evidence if it makes the fault too large: JSON may need six bytes for a character. */
@@ -79,50 +91,59 @@ function light(fault: Fault): Fault {
   return rest;
 }
 
-const isText = (value: unknown, most: number): value is string =>
+const isText = (value: unknown, most: number): boolean =>
   typeof value === 'string' && value.length > 0 && value.length <= most;
-const isTime = (value: unknown): boolean => isText(value, 40) && !Number.isNaN(Date.parse(value));
-const absentOr = (value: unknown, ok: (value: unknown) => boolean): boolean => value === undefined || ok(value);
+const isString = (value: unknown): boolean => typeof value === 'string';
+const isTime = (value: unknown): boolean => isText(value, most.time) && !Number.isNaN(Date.parse(value as string));
+const isOneOf = (known: readonly unknown[], value: unknown): boolean => known.includes(value);
+const absentOr =
+  (check: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === undefined || check(value);
 
-const quarantineStates: readonly unknown[] = [
-  'quarantined',
-  'held',
-  'observed',
-  'released',
-  'not-ready',
-] satisfies QuarantineStatus['state'][];
-const knownActions: readonly unknown[] = actions satisfies readonly Action[];
+const isLines = (value: unknown): boolean => Array.isArray(value) && value.every(isString);
+const hasRank = absentOr(Number.isSafeInteger);
+const hasNode = absentOr((node) => isText(node, most.name));
+const isSuspect = (value: unknown): boolean =>
+  isObject(value) &&
+  isText(value['pod'], most.name) &&
+  hasRank(value['rank']) &&
+  hasNode(value['node']) &&
+  isString(value['because']);
+
+/** One check for each field. Long texts are cut later, so only what is used as a key or a name is bounded here. */
+const checks = {
+  id: (id) => isText(id, most.id),
+  source: isFaultSource,
+  code: (code) => isText(code, most.code),
+  message: isString,
+  seenAt: isTime,
+  node: hasNode,
+  device: absentOr((device) => isText(device, most.identifier)),
+  action: absentOr((action) => isOneOf(actions, action)),
+  standing: absentOr((standing) => isOneOf(standings, standing)),
+  kernel: absentOr(
+    (kernel) => isObject(kernel) && isText(kernel['bootId'], most.identifier) && typeof kernel['sequence'] === 'number',
+  ),
+  pod: absentOr(
+    (pod) =>
+      isObject(pod) &&
+      isText(pod['name'], most.name) &&
+      isText(pod['uid'], most.identifier) &&
+      isTime(pod['createdAt']),
+  ),
+  quarantine: absentOr(
+    (quarantine) =>
+      isObject(quarantine) && isOneOf(quarantineStates, quarantine['state']) && isString(quarantine['because']),
+  ),
+  job: absentOr((job) => isText(job, most.identifier)),
+  namespace: absentOr((namespace) => isText(namespace, most.namespace)),
+  unobservable: absentOr(isString),
+  deadline: absentOr(isTime),
+  evidence: absentOr(isLines),
+  witnesses: absentOr(isLines),
+  suspects: absentOr((suspects) => Array.isArray(suspects) && suspects.every(isSuspect)),
+} satisfies Record<keyof Fault, (value: unknown) => boolean>;
 
 const isFault = (value: unknown): value is Fault =>
-  isObject(value) &&
-  isText(value['id'], faultLimits.id) &&
-  isText(value['code'], faultLimits.code) &&
-  typeof value['message'] === 'string' &&
-  isFaultSource(value['source']) &&
-  isTime(value['seenAt']) &&
-  absentOr(value['node'], (node) => isText(node, 253)) &&
-  absentOr(value['device'], (device) => isText(device, 64)) &&
-  absentOr(value['action'], (action) => knownActions.includes(action)) &&
-  absentOr(
-    value['standing'],
-    (standing) => standing === 'current' || standing === 'retired' || standing === 'unknown',
-  ) &&
-  absentOr(
-    value['kernel'],
-    (kernel) => isObject(kernel) && isText(kernel['bootId'], 64) && typeof kernel['sequence'] === 'number',
-  ) &&
-  absentOr(
-    value['pod'],
-    (pod) => isObject(pod) && isText(pod['name'], 253) && isText(pod['uid'], 64) && isTime(pod['createdAt']),
-  ) &&
-  absentOr(value['job'], (job) => isText(job, 64)) &&
-  absentOr(value['namespace'], (namespace) => isText(namespace, 63)) &&
-  absentOr(value['unobservable'], (why) => typeof why === 'string') &&
-  absentOr(
-    value['quarantine'],
-    (quarantine) =>
-      isObject(quarantine) &&
-      quarantineStates.includes(quarantine['state']) &&
-      typeof quarantine['because'] === 'string',
-  ) &&
-  absentOr(value['evidence'], (lines) => Array.isArray(lines) && lines.every((line) => typeof line === 'string'));
+  isObject(value) && Object.entries(checks).every(([field, check]) => check(value[field]));

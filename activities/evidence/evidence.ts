@@ -15,6 +15,7 @@ import { gatherEvidence } from './gathering.ts';
 import { clusterSource, type EvidenceSource } from './source.ts';
 import type { EvidenceStore } from './store.ts';
 import { reportInHeartbeats } from '../heartbeats.ts';
+import { RankLogs } from './suspects.ts';
 
 export async function captureEvidence(
   { kube, settings, evidence: store, log }: Dependencies,
@@ -91,10 +92,12 @@ export async function capturing(
   try {
     const into = new EvidenceCollector(draft, patterns);
     began?.(into);
-    await gatherEvidence({ request, source, into, signal, logMs: Math.min(logMs, Math.ceil(forLooking / 4)) });
+    const logs = new RankLogs();
+    await gatherEvidence({ request, source, into, signal, logs, logMs: Math.min(logMs, Math.ceil(forLooking / 4)) });
     const because = await into.end();
     cancelled.throwIfAborted();
     const { address, digest } = await draft.close(into.files.toSorted((a, b) => (a.file < b.file ? -1 : 1)));
+    const suspects = logs.suspects();
     const ranks = new Set(into.files.flatMap(({ pod }) => pod ?? [])).size;
     return {
       address,
@@ -105,6 +108,7 @@ export async function capturing(
       bytes: into.bytes,
       digest,
       ...(because !== undefined && { because }),
+      ...(suspects.length > 0 && { suspects }),
     };
   } finally {
     // After it was closed, there is nothing to discard.

@@ -10,6 +10,7 @@ import type { ObjectEvent } from '../../kube/events/object-events.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
 import { atOnce, type EvidenceCollector, Missed, type Missing } from './collector.ts';
 import type { EvidenceSource, FoundEvents } from './source.ts';
+import type { RankLogs } from './suspects.ts';
 import { jobSummary, type LogOf, logsOf, nodeSummary, podSummary } from './summary.ts';
 
 export interface Gathering {
@@ -20,6 +21,8 @@ export interface Gathering {
   readonly signal: AbortSignal;
   /** Time-out for one log, ms: a dead kubelet never answers. */
   readonly logMs: number;
+  /** Compares them. */
+  readonly logs: RankLogs;
 }
 
 /** Never throws: what cannot be read is recorded as missing. */
@@ -132,6 +135,7 @@ async function gatherLog(gathering: Gathering, log: RankLog, kubelets: Kubelets)
     kubelets.markAnswered();
     // Logs that existed when the pods were listed may have been removed, or have gone with their pod.
     if (found === undefined) throw new Missed('there are none');
+    gathering.logs.add({ pod: rank.name, ...(node !== '' && { node }) }, found.text, found.cut);
     const name = `${rank.stem}_${plainOr(container, 0)}${previous ? '_previous' : ''}.log`;
     await gathering.into.log({ file: name, what, pod: rank.name, container }, found.text, found.cut);
   });

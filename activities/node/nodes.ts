@@ -3,7 +3,7 @@
 import type { V1Node } from '@kubernetes/client-node';
 import type { Activities, QuarantineRequest, ReleaseRequest, ReleaseResult } from '../../contract/wire/activities.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import { editNode, nodeView, quarantineTaint, readNode } from '../../kube/nodes/nodes.ts';
+import { editNode, historyOf, nodeView, quarantineTaint, readNode } from '../../kube/nodes/nodes.ts';
 import { quarantineEdit, quarantineFound, releaseEdit } from '../../kube/nodes/quarantine.ts';
 import type { Dependencies } from '../dependencies.ts';
 
@@ -62,7 +62,7 @@ export function nodeActivities({ kube, settings, now }: Dependencies): Nodes {
     releaseNode,
     observeNode: async ({ node }) => {
       const found = await readNode(kube, node);
-      return found ? nodeView(found, quarantine.taint) : null;
+      return found ? { ...nodeView(found, quarantine.taint), ...historyOf(found) } : null;
     },
   };
 }

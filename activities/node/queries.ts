@@ -8,7 +8,6 @@ import { faultsQuery } from '../../contract/wire/messages.ts';
 import type { NodeFaults } from '../../contract/node/nodes.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
 import { faultsBehind, nodesInDoubt } from '../../policy/incident/incident.ts';
-import type { Dependencies } from '../dependencies.ts';
 
 /** Answer of the node's workflow; undefined where none runs. A closed workflow decides nothing, and a query would replay its whole history. */
 export async function queryNode<T>(temporal: Client, node: string, query: string): Promise<T | undefined> {
@@ -21,6 +20,13 @@ export async function queryNode<T>(temporal: Client, node: string, query: string
   }
 }
 
+interface NodeQueries {
+  readonly temporal: () => Client;
+  readonly now: () => number;
+  /** The workflow of this node did not answer. */
+  readonly unanswered: (node: string, error: unknown) => void;
+}
+
 /** A decision waits for these answers, ms. */
 const withinMs = 2000;
 
@@ -29,7 +35,7 @@ const withinMs = 2000;
  * failed pod on another node before that. What cannot be asked in time is left out: the failure of the pod is then all that is known.
  */
 export async function faultsBehindPods(
-  { temporal, now, log }: Pick<Dependencies, 'temporal' | 'now' | 'log'>,
+  { temporal, now, unanswered }: NodeQueries,
   faults: readonly Fault[],
 ): Promise<readonly Fault[]> {
   const answers = await inParallel(nodesInDoubt(faults), async (node) => {
@@ -38,7 +44,7 @@ export async function faultsBehindPods(
         queryNode<NodeFaults>(temporal(), node, faultsQuery),
       );
     } catch (error) {
-      log.warn({ node, error }, 'the workflow of a node on which a pod failed does not answer');
+      unanswered(node, error);
       return undefined;
     }
   });

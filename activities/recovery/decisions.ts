@@ -29,13 +29,15 @@ type DecisionActivities = Pick<
 export function decisionActivities(
   dependencies: Pick<Dependencies, 'settings' | 'now' | 'temporal' | 'log'>,
 ): DecisionActivities {
-  const { settings, now } = dependencies;
+  const { settings, now, temporal, log } = dependencies;
   const digest = settingsDigest(settings);
   const date = () => ({ settings: digest, at: now() });
+  const unanswered = (node: string, error: unknown): void =>
+    log.warn({ node, error }, 'the workflow of a node on which a pod failed does not answer');
   return {
     decideNode: async (facts) => ({ ...decideNode(facts, settings), ...date() }),
     decideIncident: async (facts) => {
-      const found = await faultsBehindPods(dependencies, facts.faults);
+      const found = await faultsBehindPods({ temporal, now, unanswered }, facts.faults);
       const decision = decideIncident({ ...facts, faults: [...facts.faults, ...found] }, settings);
       return { ...decision, ...(found.length > 0 && { found }), ...date() };
     },

@@ -1,8 +1,10 @@
-/** HTTPS requests to the controller: at most one at a time each for reports, preflight files and progress files. Token and CA are read again for each, because both are rotated. */
+/** HTTPS requests to the controller: at most one at a time each for reports, preflight files, progress files and what logs say. Token and CA are read again for each, because both are rotated. */
 
 import { readFile } from 'node:fs/promises';
 import { Agent, fetch } from 'undici';
 import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../../contract/preflight/files.ts';
+import { type LogAnswer, logLimits, logPath, type LogReports, type WantedLog } from '../../contract/progress/logs.ts';
+import { wantedLog } from '../../contract/progress/logs.schema.ts';
 import { type ProgressAnswer, progressPath, type ProgressFiles } from '../../contract/progress/progress.ts';
 import { type Rejection, rejections, reportPath, type ReportBatch } from '../../contract/wire/reports.ts';
 import type { AgentSettings } from '../../contract/settings/settings.schema.ts';
@@ -26,18 +28,21 @@ export interface Failure {
 }
 
 /** Result of a request. */
-export type BatchAnswer = { readonly kind: 'accepted'; readonly accepted: number } | Failure;
+export type BatchAnswer =
+  | { readonly kind: 'accepted'; readonly accepted: number; readonly follow: readonly WantedLog[] }
+  | Failure;
 
 /** One answer for each file, in their order. */
 export type FilesAnswer = { readonly kind: 'answered'; readonly files: readonly PreflightFileAnswer[] } | Failure;
 
-/** For each file, in their order, whether it counted. */
-export type ProgressAccepted = ({ readonly kind: 'accepted' } & ProgressAnswer) | Failure;
+/** For each file or log, in their order, whether it counted. */
+export type CountedAnswer = ({ readonly kind: 'accepted' } & ProgressAnswer & LogAnswer) | Failure;
 
 export interface ControllerConnection {
   post(batch: ReportBatch, signal: AbortSignal): Promise<BatchAnswer>;
   postPreflight(files: PreflightFiles, signal: AbortSignal): Promise<FilesAnswer>;
-  postProgress(files: ProgressFiles, signal: AbortSignal): Promise<ProgressAccepted>;
+  postProgress(files: ProgressFiles, signal: AbortSignal): Promise<CountedAnswer>;
+  postLogs(logs: LogReports, signal: AbortSignal): Promise<CountedAnswer>;
   /** Connections opened so far: a new one may lead to another controller. */
   opened(): number;
   close(): Promise<void>;
@@ -64,10 +69,16 @@ const isRejection = (value: unknown): value is Rejection =>
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-const acceptedOf = ({ accepted }: Body): BatchAnswer | undefined =>
-  isCount(accepted) ? { kind: 'accepted', accepted } : undefined;
+const acceptedOf = ({ accepted, follow }: Body): BatchAnswer | undefined =>
+  isCount(accepted) ? { kind: 'accepted', accepted, follow: wantedIn(follow) } : undefined;
 
-function countedOf({ counted }: Body, count: number): ProgressAccepted | undefined {
+/** What is no log of this node is left out: its names become a path. */
+const wantedIn = (follow: unknown): readonly WantedLog[] =>
+  (Array.isArray(follow) ? follow.slice(0, logLimits.perNode) : []).flatMap(
+    (each: unknown) => wantedLog.safeParse(each).data ?? [],
+  );
+
+function countedOf({ counted }: Body, count: number): CountedAnswer | undefined {
   if (!Array.isArray(counted) || counted.length !== count) return undefined;
   return { kind: 'accepted', counted: counted.map((one: unknown) => one === true) };
 }
@@ -181,6 +192,7 @@ export function connectController(
       send(preflightPath, files, signal, (answer) => answersOf(answer, files.files.length)),
     postProgress: (files, signal) =>
       send(progressPath, files, signal, (answer) => countedOf(answer, files.files.length)),
+    postLogs: (logs, signal) => send(logPath, logs, signal, (answer) => countedOf(answer, logs.logs.length)),
     opened: () => opened,
     close: drop,
   };

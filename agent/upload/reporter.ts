@@ -3,6 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AsyncEvent } from '../../contract/async-event.ts';
+import type { WantedLog } from '../../contract/progress/logs.ts';
 import { reportBodyLimit, type ReportBatch } from '../../contract/wire/reports.ts';
 import { waitAfter } from './back-off.ts';
 import type { BatchAnswer, ControllerConnection, Failure, FailureReason } from './connection.ts';
@@ -35,6 +36,8 @@ export interface ReporterOptions {
   /** Called for each batch: in tests the agent may outlive a simulated boot. */
   readonly bootId: () => Promise<string>;
   readonly heartbeatMs: number;
+  /** The logs that the controller wants to be followed, with every batch that it accepts. */
+  readonly onFollow: (logs: readonly WantedLog[]) => void;
   readonly log: Logger;
   /** Between 0 and 1; for the jitter. */
   readonly chance?: () => number;
@@ -90,8 +93,8 @@ export function startReporter(options: ReporterOptions): FaultReporter {
       gaps: part.gaps.map(({ gap }) => gap),
     };
     const answer = await connection.post(batch, stopping.signal);
-    if (answer.kind !== 'accepted' && !stopping.signal.aborted)
-      refused.set(answer.reason, (refused.get(answer.reason) ?? 0) + 1);
+    if (answer.kind === 'accepted') options.onFollow(answer.follow);
+    else if (!stopping.signal.aborted) refused.set(answer.reason, (refused.get(answer.reason) ?? 0) + 1);
     return answer;
   }
 

@@ -13,6 +13,7 @@ import { doctor } from './doctor.ts';
 import { faultClear } from './fault-clear.ts';
 import { faultReport } from './fault-report.ts';
 import { incidents } from './incidents.ts';
+import { judgeReplay } from './judge-replay.ts';
 import { list } from './list.ts';
 import { nodeHistory } from './node-history.ts';
 import { nodeList } from './node-list.ts';
@@ -23,6 +24,7 @@ import { plan } from './plan.ts';
 import { preflightJudge } from './preflight-judge.ts';
 import { preflightPlan } from './preflight-plan.ts';
 import { preflightStatus } from './preflight-status.ts';
+import { progressTry } from './progress-try.ts';
 import { recover } from './recover.ts';
 import { redact } from './redact.ts';
 import { report } from './report.ts';
@@ -54,7 +56,9 @@ export type CommandName =
   | 'preflight status'
   | 'preflight judge'
   | 'preflight plan'
+  | 'progress try'
   | 'classify'
+  | 'judge replay'
   | 'redact'
   | 'config check'
   | 'doctor'
@@ -85,7 +89,9 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'preflight status': preflightStatus,
   'preflight judge': preflightJudge,
   'preflight plan': preflightPlan,
+  'progress try': progressTry,
   classify,
+  'judge replay': judgeReplay,
   redact,
   'config check': configCheck,
   doctor,
@@ -100,5 +106,7 @@ export const groups = {
   node: 'Nodes that are kept out of service.',
   fault: 'Faults of nodes that people report.',
   preflight: 'Tests of the nodes of a workload before it trains.',
+  progress: 'Progress of training.',
+  judge: 'What faults would lead to.',
   config: 'Settings files.',
 } as const;

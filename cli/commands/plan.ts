@@ -82,7 +82,7 @@ async function fromFile(file: string, typed: Typed, { environment }: CommandCont
 async function answerOf(facts: PlanInput, settings: Settings<'worker'>): Promise<CommandOutput> {
   const { pageOf } = await import('../plan/page.ts');
   const { planOf } = await import('../plan/plan.ts');
-  const made = planOf(facts, settings);
+  const made = await planOf(facts, settings);
   return { data: { ...made, facts }, text: pageOf(facts, made) };
 }
 

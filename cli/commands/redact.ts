@@ -1,9 +1,7 @@
-import { createReadStream } from 'node:fs';
-import { KcoverError } from '../../contract/errors.ts';
 import { redactionPatterns } from '../../faults/redaction/built-in.ts';
 import { lineLength, LogRedactor, type RedactedLine } from '../../faults/redaction/log.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
-import type { CliEnvironment } from '../program/environment.ts';
+import { piecesOf } from '../program/input.ts';
 import { linesOf } from '../redact/lines.ts';
 import { inWords, RedactionTally } from '../redact/tally.ts';
 import { readSettings } from '../settings/file.ts';
@@ -36,7 +34,7 @@ export const redact: CommandEntry = {
       if (prints && lines.length > 0) await environment.writeOut(lines.map(({ text }) => `${text}\n`).join(''));
     };
     await hideAll(
-      linesOf(piecesOf(typed.argument('file'), environment), lineLength),
+      linesOf(piecesOf(typed.argument('file'), environment, 'kubectl logs POD | kcover redact'), lineLength),
       settings.recovery.evidence.redact,
       take,
     );
@@ -63,22 +61,4 @@ async function hideAll(
     done = [];
   }
   await take([...done, ...log.end()]);
-}
-
-async function* piecesOf(file: string, environment: CliEnvironment): AsyncGenerator<string> {
-  if (file === '' || file === '-') {
-    if (file === '' && environment.stdinIsTerminal)
-      throw new KcoverError('usage', 'there is no log to read', { remedy: 'kubectl logs POD | kcover redact' });
-    yield* environment.stdinPieces();
-    return;
-  }
-  try {
-    yield* createReadStream(file, 'utf8');
-  } catch (error) {
-    const why = error instanceof Error ? error.message : 'unknown failure';
-    throw new KcoverError('file.unreadable', `${file}: ${why}`, {
-      what: 'the log cannot be read',
-      remedy: 'name another file, or - for stdin',
-    });
-  }
 }

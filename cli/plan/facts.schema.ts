@@ -3,8 +3,8 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
-import { type FaultSource, faultSources } from '../../contract/faults/sources.ts';
-import { actions, blames } from '../../contract/faults/faults.ts';
+import { faultFields } from '../../contract/faults/fault.schema.ts';
+import { blames } from '../../contract/faults/faults.ts';
 import {
   capacityChoices,
   checkpointStrategies,
@@ -13,6 +13,7 @@ import {
   restartLevels,
 } from '../../contract/job/job-overrides.ts';
 import { jobKinds, stopMethods } from '../../contract/job/jobs.ts';
+import { logChoices } from '../../contract/progress/logs.ts';
 import { progressPhases } from '../../contract/progress/progress.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
 import type { PlanInput } from './facts.ts';
@@ -30,21 +31,7 @@ const held = z.looseObject({ by: z.string(), reason: z.string() });
 
 const pod = z.looseObject({ name: text, uid: text, node: text.optional() });
 
-const fault = z.looseObject({
-  id: text,
-  source: z.enum(Object.keys(faultSources) as [FaultSource, ...FaultSource[]]),
-  code: text,
-  message: z.string(),
-  seenAt: time,
-  node: text.optional(),
-  action: z.enum(actions).optional(),
-  standing: z.enum(['current', 'retired', 'unknown']).optional(),
-  kernel: z.looseObject({ bootId: text, sequence: count }).optional(),
-  pod: z.looseObject({ name: text, uid: text, createdAt: time }).optional(),
-  quarantine: z
-    .looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because })
-    .optional(),
-});
+const fault = z.looseObject(faultFields);
 
 const pace = z.looseObject({ msPerStep: z.number().positive(), stepsPerCheckpoint: z.number().positive().optional() });
 const progress = z.looseObject({
@@ -64,6 +51,10 @@ const overrides = z.looseObject({
   level: z.enum(restartLevels).optional(),
   hang: z.enum(hangResponses).optional(),
   retries: z.int().min(0).max(100).optional(),
+  suppression: z.looseObject({ codes: z.array(z.string()), until: time, reason: z.string() }).optional(),
+  logFormat: z.enum(logChoices).optional(),
+  logStep: text.optional(),
+  logCheckpoint: text.optional(),
   ignored: z.array(z.string()),
 });
 
@@ -117,6 +108,7 @@ const facts = z.strictObject({
   }),
   known: z.strictObject({
     fresh: z.array(fault),
+    found: z.array(fault).optional(),
     handled: z.array(fault),
     usage: z.array(
       z.looseObject({

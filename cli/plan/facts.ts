@@ -30,6 +30,8 @@ export interface PlanInput {
 export interface KnownFacts {
   /** Faults that arrived after the last stop. */
   readonly fresh: readonly Fault[];
+  /** Faults of nodes that explain failures of pods among `fresh`, and that the job was not notified of. */
+  readonly found?: readonly Fault[];
   /** Faults that arrived before the last stop of the open recovery. */
   readonly handled: readonly Fault[];
   readonly usage: readonly BudgetEntry[];

@@ -1,10 +1,13 @@
-/** Derives the state of a job's workflow from its history. Pure. */
+/** Derives the state of a job's workflow from its history, by what the workflow itself does with each message. Pure. */
 
 import type { Fault } from '../../contract/faults/faults.ts';
-import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { JobInput } from '../../contract/job/training-job.ts';
 import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
-import type { JobInput, BudgetEntry } from '../../contract/job/training-job.ts';
-import type { JobState } from '../../workflows/job/state.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import { arrived } from '../../workflows/job/inbox.ts';
+import { incidentOf, reported, started } from '../../workflows/job/incident.ts';
+import { firstState, type JobData, type JobState } from '../../workflows/job/state.ts';
+import { firstIncident, handledFaults, unhandled, withFaults, withHandled } from '../../workflows/recovery/incident.ts';
 import type { KnownFacts } from './facts.ts';
 
 /** A message to a workflow, or a step that it took. `at`: ms. */
@@ -17,55 +20,39 @@ export type HistoryEntry = { readonly at: number } & (
 );
 
 /** What a run of the job's workflow is started with: the state, where it continues an earlier run. */
-export type JobRunInput = JobInput & {
-  readonly state?: Pick<JobState, 'inbox' | 'seen' | 'usage' | 'open' | 'attemptStartedAt' | 'paused' | 'historyUntil'>;
-};
+export type JobRunInput = JobInput & { readonly state?: JobState };
 
 /** Faults that no recovery has taken into account, budget usage, pause, and the id of the open recovery. */
 export function foldJob(
   input: JobRunInput | undefined,
   entries: readonly HistoryEntry[],
 ): Omit<KnownFacts, 'open' | 'handled'> & { readonly open?: string } {
-  const continued = input?.state;
-  const waiting = new Map(continued?.inbox.map((fault) => [fault.id, fault]));
-  const gone = new Set(continued?.seen);
-  let usage: readonly BudgetEntry[] = continued?.usage ?? [];
-  let open = continued?.open?.started === true ? continued.open.incident : undefined;
-  let { attemptStartedAt, paused } = continued ?? {};
-  for (const entry of entries) {
-    switch (entry.kind) {
-      case 'faults':
-        for (const fault of entry.faults)
-          if (!gone.has(fault.id)) waiting.set(fault.id, merged(waiting.get(fault.id), fault));
-        break;
-      case 'paused':
-        paused = entry.by;
-        break;
-      case 'began':
-        open = entry.incident;
-        usage = [...usage, { incident: entry.incident, startedAt: entry.at }];
-        break;
-      case 'ended': {
-        const { report } = entry;
-        for (const id of report.faults) {
-          waiting.delete(id);
-          gone.add(id);
-        }
-        usage = usage.flatMap((one) => (one.incident === report.incident ? ended(one, report, entry.at) : [one]));
-        if (open === report.incident) open = undefined;
-        attemptStartedAt = report.attemptStartedAt ?? attemptStartedAt;
-        break;
-      }
-      case 'stopped':
-    }
-  }
+  const { inbox, usage, attemptStartedAt, paused, open } = entries.reduce<JobData>(
+    afterEntry,
+    input?.state ?? firstState(0),
+  );
   return {
-    fresh: [...waiting.values()],
+    fresh: inbox,
     usage,
     ...(attemptStartedAt !== undefined && { attemptStartedAt }),
     ...(paused && { paused }),
-    ...(open !== undefined && { open }),
+    ...(open?.started === true && { open: open.incident }),
   };
+}
+
+function afterEntry(state: JobData, entry: HistoryEntry): JobData {
+  switch (entry.kind) {
+    case 'faults':
+      return arrived(state, { faults: entry.faults, dropped: 0 }, entry.at);
+    case 'paused':
+      return { ...state, paused: entry.by };
+    case 'began':
+      return started(state, incidentOf(entry.incident, entry.at, undefined));
+    case 'ended':
+      return reported(state, entry.report, entry.at);
+    case 'stopped':
+      return state;
+  }
 }
 
 /** Faults of an open recovery: those before its last stop count as handled. */
@@ -73,39 +60,20 @@ export function foldRecovery(
   input: RecoveryInput,
   entries: readonly HistoryEntry[],
 ): Pick<KnownFacts, 'fresh' | 'handled'> & { readonly open: NonNullable<KnownFacts['open']> } {
-  const faults = new Map(input.faults.map((fault) => [fault.id, fault]));
-  const handled = new Set<string>();
-  let stops = 0;
+  let state = firstIncident(input, 0);
   for (const entry of entries) {
-    if (entry.kind === 'faults')
-      for (const fault of entry.faults) faults.set(fault.id, merged(faults.get(fault.id), fault));
-    if (entry.kind !== 'stopped') continue;
-    stops += 1;
-    for (const id of faults.keys()) handled.add(id);
+    if (entry.kind === 'faults') state = withFaults(state, entry.faults, entry.at);
+    if (entry.kind === 'stopped')
+      state = withHandled(
+        state,
+        state.faults.map(({ id }) => id),
+      );
   }
   const { incident, limits, askedBy } = input;
+  const stops = entries.filter(({ kind }) => kind === 'stopped').length;
   return {
-    fresh: [...faults.values()].filter(({ id }) => !handled.has(id)),
-    handled: [...faults.values()].filter(({ id }) => handled.has(id)),
+    fresh: unhandled(state),
+    handled: handledFaults(state),
     open: { incident, stops, attempts: limits.attempts, asked: askedBy !== undefined },
   };
-}
-
-/** A repeated fault replaces the earlier one, but keeps its quarantine status if it has none of its own. */
-const merged = (before: Fault | undefined, fault: Fault): Fault =>
-  before?.quarantine && !fault.quarantine ? { ...fault, quarantine: before.quarantine } : fault;
-
-/** The budget entry of a recovery that has ended; none when it started no stop. */
-function ended(one: BudgetEntry, { stopsStarted, blame, before }: RecoveryOutcome, at: number): BudgetEntry[] {
-  if (stopsStarted === 0) return [];
-  const { step, checkpointStep } = before ?? {};
-  return [
-    {
-      ...one,
-      endedAt: at,
-      ...(blame && { blame }),
-      ...(step !== undefined && { step }),
-      ...(checkpointStep !== undefined && { checkpointStep }),
-    },
-  ];
 }

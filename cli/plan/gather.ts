@@ -13,10 +13,11 @@ import { nodeView, readNode } from '../../kube/nodes/nodes.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
 import { podsOfJob } from '../../kube/pods/pods.ts';
 import { decides } from '../../policy/incident/pod-watch.ts';
+import { nodesOf } from '../../workflows/faults.ts';
 import type { Session } from '../clients/session.ts';
 import { type KnownFacts, nothingKnown, type PlanInput } from './facts.ts';
 import { type HypotheticalFault, hypotheticalFault } from './hypothetical.ts';
-import { readHolds, readKnown } from './known.ts';
+import { readFound, readHolds, readKnown } from './known.ts';
 import { withCapacity } from './capacity.ts';
 
 /** The request of the command line. */
@@ -47,8 +48,16 @@ export async function gatherFacts(
   const hypothetical = fault && hypotheticalFault({ ...fault, job: ref, pods, at });
 
   const history = await askedOf(session, (client) => readKnown(client, ref));
-  const known = history.answer ?? nothingKnown;
-  const nodes = await readNodes(kube, [...known.fresh, ...known.handled], hypothetical, taint);
+  const before = history.answer ?? nothingKnown;
+  const faults = [...before.fresh, ...(hypothetical ? [hypothetical] : [])];
+  const behind = before.open ? undefined : (await askedOf(session, (client) => readFound(client, faults))).answer;
+  const known = { ...before, ...(behind && behind.found.length > 0 && { found: behind.found }) };
+  const nodes = await readNodes(kube, [...faults, ...known.handled], taint);
+  if (hypothetical?.node !== undefined && !nodes.some(({ name }) => name === hypothetical.node))
+    throw new KcoverError('not-found', `there is no node ${hypothetical.node}`, {
+      what: 'there is no such node',
+      remedy: 'kubectl get nodes',
+    });
   const open = nodes.filter(({ taint: its }) => !its).map(({ name }) => name);
   const permission = await askedOf(session, (client) => readHolds(client, open));
   const decided = succeeded.find((pod) => decides(job, pod));
@@ -61,7 +70,6 @@ export async function gatherFacts(
     nodes,
     ...(permission.answer ?? { undecided: [] }),
   };
-  const unseen = unseenOf(history, permission);
   const facts: PlanInput = {
     schema: 1,
     at,
@@ -69,7 +77,7 @@ export async function gatherFacts(
     attempt,
     known,
     ...(hypothetical && { hypothetical }),
-    unseen,
+    unseen: unseenOf(history, permission, behind?.unanswered),
   };
   return withCapacity(kube, facts, settings);
 }
@@ -92,6 +100,7 @@ async function askedOf<T>(session: Session, ask: (client: Client) => Promise<T>)
 function unseenOf(
   history: QueryResult<KnownFacts | undefined>,
   permission: QueryResult<Pick<AttemptFacts, 'paused' | 'undecided'>>,
+  unanswered: readonly string[] = [],
 ): string[] {
   const because = (history.failure ?? permission.failure)?.because;
   return [
@@ -100,22 +109,15 @@ function unseenOf(
     ...(!history.failure && history.answer === undefined
       ? ['the job has no workflow: no fault is pending and no budget was used']
       : []),
+    ...unanswered.map((node) => `faults of ${node}, on which a pod failed: its workflow does not answer`),
   ];
 }
 
 async function readNodes(
   kube: Kube,
   faults: readonly Fault[],
-  hypothetical: Fault | undefined,
   taint: WorkerSettings['quarantine']['taint'],
 ): Promise<readonly NodeView[]> {
-  const names = [...new Set([...faults, ...(hypothetical ? [hypothetical] : [])].flatMap(({ node }) => node ?? []))];
-  const found = await inParallel(names, (name) => readNode(kube, name));
-  const views = found.flatMap((node) => (node ? [nodeView(node, taint)] : []));
-  if (hypothetical?.node !== undefined && !views.some(({ name }) => name === hypothetical.node))
-    throw new KcoverError('not-found', `there is no node ${hypothetical.node}`, {
-      what: 'there is no such node',
-      remedy: 'kubectl get nodes',
-    });
-  return views;
+  const found = await inParallel(nodesOf(faults), (name) => readNode(kube, name));
+  return found.flatMap((node) => (node ? [nodeView(node, taint)] : []));
 }

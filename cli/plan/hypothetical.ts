@@ -2,7 +2,7 @@
 
 import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
 import { KcoverError } from '../../contract/errors.ts';
-import { sourcesOf, traitsOf } from '../../contract/faults/sources.ts';
+import { type FaultSource, faultSourceNames, traitsOf } from '../../contract/faults/sources.ts';
 import {
   type Fault,
   nodeNotReady,
@@ -31,29 +31,32 @@ export interface HypotheticalFault {
 
 /** Throws `usage` for an unknown code, or when the node or pod is missing. */
 export function hypotheticalFault(wanted: HypotheticalFault): Fault {
-  const { code } = wanted;
-  if (/^(x|sx)id\/\d+$/.test(code) || kernelLines[code] !== undefined) return onNode(wanted);
+  const { code, job, by } = wanted;
   if (podStatuses[code] !== undefined) return onPod(wanted, podStatuses[code]);
-  if (code === nodeNotReady) return { ...seen(wanted, 'node', 'its kubelet no longer answers'), node: nodeOf(wanted) };
-  if (preflightCodes.includes(code))
-    return { ...seen(wanted, 'preflight', 'a preflight found it'), node: nodeOf(wanted) };
-  const [source] = sourcesOf('agent').filter((name) => traitsOf(name).codes.test(code) && !traitsOf(name).hasPosition);
-  if (source !== undefined) return ofAgent(wanted, source);
-  if (code === trainingHangs) return { ...seen(wanted, 'progress', 'training stands still'), job: wanted.job.uid };
-  if (code === askedFor) return seen(wanted, 'operator', `${wanted.by} asked: kcover recover`);
+  const source = faultSourceNames.find((name) => traitsOf(name).codes.test(code));
+  if (source !== undefined && traitsOf(source).about === 'node') return onNode(wanted, source);
+  if (code === trainingHangs) return { ...seen(wanted, 'progress', 'training stands still'), job: job.uid };
+  if (code === recoveryRequested) return seen(wanted, 'operator', `${by} asked: kcover recover`);
+  const known = [...Object.keys(kernelLines), ...Object.keys(podStatuses), ...Object.keys(messages)];
   throw new KcoverError('usage', `${code} is no fault that kcover knows`, {
-    remedy: `xid/79, sxid/20034, ${[...Object.keys(kernelLines), ...Object.keys(podStatuses), nodeNotReady, ...preflightCodes, trainingHangs, askedFor].join(', ')}`,
+    remedy: `xid/79, sxid/20034, ${[...known, trainingHangs, recoveryRequested].join(', ')}`,
   });
 }
 
-function ofAgent(wanted: HypotheticalFault, source: Fault['source']): Fault {
-  const { observes, actions } = traitsOf(source);
-  const action = actions?.[wanted.code];
-  return { ...seen(wanted, source, observes), node: nodeOf(wanted), ...(action !== undefined && { action }) };
+function onNode(wanted: HypotheticalFault, source: FaultSource): Fault {
+  const { code } = wanted;
+  const { observes, actions, hasPosition } = traitsOf(source);
+  if (hasPosition) return inKernelLog(wanted);
+  const action = actions?.[code];
+  const fault = { ...seen(wanted, source, messages[code] ?? observes), node: nodeOf(wanted) };
+  return action === undefined ? fault : { ...fault, action };
 }
 
-const askedFor = recoveryRequested;
-const preflightCodes: readonly string[] = Object.values(preflightFaults);
+/** Messages of faults that are about a node; those of other codes say what their source observes. */
+const messages: Readonly<Record<string, string>> = {
+  [nodeNotReady]: 'its kubelet no longer answers',
+  ...Object.fromEntries(Object.values(preflightFaults).map((code) => [code, 'a preflight found it'])),
+};
 
 /** Driver lines for faults without an Xid or SXid number. */
 const kernelLines: Readonly<Record<string, string>> = {
@@ -61,7 +64,7 @@ const kernelLines: Readonly<Record<string, string>> = {
   'kernel/peermem': 'nvidia-peermem nv_get_p2p_free_callback:1 ERROR detected invalid context, skipping',
 };
 
-function onNode(wanted: HypotheticalFault): Fault {
+function inKernelLog(wanted: HypotheticalFault): Fault {
   const { code, at } = wanted;
   const [kind, number] = code.split('/');
   const words =

@@ -2,11 +2,14 @@
 
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { faultsBehindPods } from '../../activities/node/queries.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
 import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/job/jobs.ts';
-import { type FaultsObserved, type OperatorRequest, signals, updates } from '../../contract/wire/messages.ts';
+import { type OperatorRequest, signals, updates } from '../../contract/wire/messages.ts';
 import type { AttemptFacts, RecoveryInput, RecoveryOutcome, StopResult } from '../../contract/recovery/recovery.ts';
 import { historyMs } from '../../contract/job/training-job.ts';
+import { takeFaults } from '../../workflows/faults.ts';
 import { askTemporal } from '../clients/temporal.ts';
 import { statusOf, unlessGone } from '../clients/workflows.ts';
 import type { KnownFacts } from './facts.ts';
@@ -41,6 +44,16 @@ export async function readHolds(
   );
   const { paused } = cluster ?? {};
   return { undecided, ...(paused && { paused: { by: paused.by, reason: paused.reason } }) };
+}
+
+/** Faults of nodes behind failures of pods, for which the job's workflow asks too, and the nodes whose workflows do not answer. */
+export async function readFound(
+  client: Client,
+  faults: readonly Fault[],
+): Promise<{ readonly found: readonly Fault[]; readonly unanswered: readonly string[] }> {
+  const unanswered: string[] = [];
+  const queries = { temporal: () => client, now: Date.now, unanswered: (node: string) => void unanswered.push(node) };
+  return { found: await faultsBehindPods(queries, faults), unanswered };
 }
 
 interface Read<Input> {
@@ -106,7 +119,7 @@ async function signalEntry(
   payloads: Payloads,
 ): Promise<HistoryEntry | undefined> {
   if (name === signals.faultsObserved)
-    return { at, kind: 'faults', faults: (await decoded<FaultsObserved>(client, payloads))?.faults ?? [] };
+    return { at, kind: 'faults', faults: takeFaults(await decoded(client, payloads)).faults };
   if (name !== signals.recoveryEnded) return undefined;
   const report = await decoded<RecoveryOutcome>(client, payloads);
   return report && { at, kind: 'ended', report };

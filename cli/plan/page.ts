@@ -4,7 +4,7 @@ import { jobTitle } from '../../contract/job/jobs.ts';
 import { properties, table } from '../program/output.ts';
 import type { PlanInput } from './facts.ts';
 import type { PlanReport } from './plan.ts';
-import type { PlanStep } from './steps.ts';
+import type { PlanStep } from './recovery.ts';
 
 const does: Readonly<Record<PlanReport['does'], string>> = {
   stops: 'would stop pods',
@@ -40,6 +40,7 @@ export function pageOf(facts: PlanInput, plan: PlanReport): string {
       plan.steps.filter(({ otherwise }) => otherwise),
       'what would be done otherwise:',
     ),
+    ...(plan.assumed.length > 0 ? ['', 'the steps assume:', ...plan.assumed.map((each) => `  ${each}`)] : []),
   ].join('\n');
 }
 

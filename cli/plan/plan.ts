@@ -1,161 +1,139 @@
-/** Plans what kcover would do now: takes the worker's own decisions, one after the other, from the facts. Pure. */
+/** Plans what kcover would do now: runs the machines of its workflows from the facts, with the policy's decisions and assumed answers. */
 
-import { formatDuration } from '../../contract/settings/duration.ts';
-import { recoveryRequested } from '../../contract/faults/faults.ts';
 import { jobTitle } from '../../contract/job/jobs.ts';
-import type { CapacityDecision } from '../../contract/recovery/plan.ts';
-import type { RecoveryDecision } from '../../contract/recovery/recovery.ts';
-import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { IncidentDecision } from '../../contract/job/training-job.ts';
+import type { CapacityDecision } from '../../contract/recovery/plan.ts';
+import type { RecoveryDecision, RecoveryInput } from '../../contract/recovery/recovery.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { NodeDecision } from '../../contract/wire/activities.ts';
 import type { Undated } from '../../policy/decision.ts';
-import { decideIncident } from '../../policy/incident/incident.ts';
+import { limitsOf } from '../../policy/incident/incident.ts';
+import { stopMethod } from '../../policy/recovery/recovery.ts';
+import { firstState, type RecoveryState } from '../../workflows/recovery/state.ts';
+import type { CapacityLook } from './assumptions.ts';
 import type { PlanInput } from './facts.ts';
-import { judgeHypothetical } from './hypothetical-node.ts';
-import { reachLevel } from './levels.ts';
-import { type PlanStep, stepsOf } from './steps.ts';
+import { planIncident, verdictOf } from './incident.ts';
+import { planNode } from './node.ts';
+import { planRecovery, type PlanStep, type Verdict } from './recovery.ts';
 
 /** The decisions as the worker would record them, without time and settings. */
 export interface PlanDecisions {
   readonly node?: Undated<NodeDecision>;
   readonly incident?: Undated<IncidentDecision>;
+  /** The last one. */
   readonly recovery?: Undated<RecoveryDecision>;
   readonly capacity?: Undated<CapacityDecision>;
 }
 
-export interface PlanReport {
-  /** `stops`: pods would be stopped. `holds`: nothing is done until something changes. `nothing`: nothing is to be done. */
-  readonly does: 'stops' | 'holds' | 'nothing';
-  readonly because: string;
-  readonly remedy?: string;
+export interface PlanReport extends Verdict {
   /** In order. */
   readonly steps: readonly PlanStep[];
+  /** What the steps assume of the cluster, of training and of people, a sentence each. */
+  readonly assumed: readonly string[];
   /** Overrides of the job that are ignored, a sentence each. */
   readonly ignored: readonly string[];
   readonly decisions: PlanDecisions;
 }
 
-type Reason = Pick<PlanReport, 'because' | 'remedy'>;
-
-export function planOf(given: PlanInput, settings: WorkerSettings): PlanReport {
+export async function planOf(
+  given: PlanInput,
+  settings: WorkerSettings,
+  look = readCapacity(given),
+): Promise<PlanReport> {
   const { job } = given.attempt;
-  const end = (
-    does: PlanReport['does'],
-    { because, remedy: advice }: Reason,
-    steps: readonly PlanStep[] = [],
-    decisions: PlanDecisions = {},
-  ): PlanReport => ({
-    does,
-    because,
-    ...(advice !== undefined && { remedy: advice }),
-    steps,
-    ignored: job.overrides?.ignored ?? [],
-    decisions,
-  });
-  if (!job.optedIn)
-    return end('nothing', {
-      because: 'the job is not opted in',
-      remedy: `kcover start ${jobTitle(job.ref)} -n ${job.ref.namespace}`,
-    });
-
-  const { facts, steps: quarantine, decision: node, concerns } = judgeHypothetical(given, settings);
-  if (node && !concerns) return end('nothing', node, quarantine, { node });
-  const decided = node ? { node } : {};
-
-  const opening = open(facts, settings);
-  const firstSteps = [...quarantine, ...opening.steps];
-  const { decision: incident } = opening;
-  if (incident && incident.kind !== 'open') return end(opening.does, opening, firstSteps, { ...decided, incident });
-
-  const { recovery, steps: before, level } = reachLevel(facts, opening.now, settings);
-  const soFar: PlanDecisions = { ...decided, ...(incident && { incident }), recovery };
-  if (recovery.kind === 'go-on') return end('nothing', recovery, [...firstSteps, ...before], soFar);
-  const { steps, capacity, holds } = stepsOf(level, settings);
-  const decisions = { ...soFar, ...(capacity && { capacity }) };
-  const all = [
-    ...firstSteps,
-    ...before,
-    ...(recovery.kind === 'end' ? steps.map((step) => ({ ...step, otherwise: true as const })) : steps),
-  ];
-  const plan = recovery.kind === 'hold' ? undefined : recovery.plan;
-  const made = (does: PlanReport['does'], reason: Reason): PlanReport => ({
-    ...end(does, reason, all, decisions),
-    ignored: plan?.ignored ?? job.overrides?.ignored ?? [],
-  });
-  if (recovery.kind === 'hold') return made('holds', recovery);
-  if (recovery.kind === 'end') return made('nothing', recovery);
-  return holds ? made('holds', holds) : made('stops', recovery);
+  if (!job.optedIn) {
+    const remedy = `kcover start ${jobTitle(job.ref)} -n ${job.ref.namespace}`;
+    const because = 'the job is not opted in';
+    return { ...nothingYet(given), does: 'nothing', because, remedy };
+  }
+  const report = await runMachines(given, settings, look);
+  const { recovery } = report.decisions;
+  if (recovery?.kind !== 'end' || !recovery.plan) return report;
+  // Refused by the mode of kcover or of the job: what would be done without it.
+  const other = await runMachines(withoutMode(given), { ...settings, mode: 'act' }, look);
+  const otherwise = other.steps.filter(({ step }) => step !== 'quarantine' && step !== 'wait');
+  return {
+    ...report,
+    steps: [...report.steps, ...otherwise.map((step) => ({ ...step, otherwise: true as const }))],
+    assumed: [...new Set([...report.assumed, ...other.assumed])],
+    ignored: recovery.plan.ignored,
+  };
 }
 
-interface Opening extends Reason {
-  readonly does: PlanReport['does'];
-  /** Missing when a recovery is already open. */
-  readonly decision?: Undated<IncidentDecision>;
-  readonly steps: readonly PlanStep[];
-  /** When the incident would be opened, ms: after all waits. */
-  readonly now: number;
-}
+const nothingYet = ({ attempt: { job } }: PlanInput) => ({
+  steps: [],
+  assumed: [],
+  ignored: job.overrides?.ignored ?? [],
+  decisions: {},
+});
 
-/** Upper bound of consecutive waits, so that the loop ends. */
-const mostWaits = 5;
-
-/** Whether the faults open a recovery. Each wait becomes a step, and is assumed to pass. */
-function open(facts: PlanInput, settings: WorkerSettings): Opening {
-  const { job } = facts.attempt;
-  const { fresh, usage, attemptStartedAt, historyUntil, paused, open: already } = facts.known;
+/** From the node to the proof. */
+async function runMachines(given: PlanInput, settings: WorkerSettings, look: CapacityLook): Promise<PlanReport> {
+  const node = planNode(given, settings);
+  const { facts, assumed } = node;
+  const report = { ...nothingYet(given), assumed, steps: node.steps };
+  if (node.decision && !node.isReported) {
+    const { because, remedy } = node.decision;
+    const decisions = { node: node.decision };
+    return { ...report, does: 'nothing', because, ...(remedy !== undefined && { remedy }), decisions };
+  }
   const at = Date.parse(facts.at);
-  if (already) return { does: 'stops', because: `${already.incident} is open`, steps: [], now: at };
-  const faults = [...fresh, ...(facts.hypothetical ? [facts.hypothetical] : [])];
-  const asked = faults.find(({ code }) => code === recoveryRequested);
-  const steps: PlanStep[] = [];
-  for (let now = at; ;) {
-    const decision = decideIncident(
-      {
-        job: job.ref,
-        faults: faults.filter(({ code }) => code !== recoveryRequested),
-        usage,
-        optedInAt: job.optedInAt,
-        since: Math.min(at, ...faults.map(({ seenAt }) => Date.parse(seenAt))),
-        now,
-        ...(asked && { askedBy: { by: asked.message.split(' asked: ')[0] ?? 'a person', reason: 'kcover recover' } }),
-        ...(attemptStartedAt !== undefined && { attemptStartedAt }),
-        ...(historyUntil !== undefined && { historyUntil }),
-        ...(job.progress && { progress: job.progress }),
-        ...(job.overrides && { overrides: job.overrides }),
-        ...(paused && { paused }),
-      },
-      settings,
-    );
-    if (decision.kind !== 'wait' || decision.until <= now || steps.length >= mostWaits)
-      return { ...closing(decision, facts), decision, steps, now };
-    steps.push({
-      step: 'wait',
-      what: `${formatDuration(decision.until - now)}, until ${new Date(decision.until).toISOString()}`,
-      because: decision.because,
-    });
-    now = decision.until;
-  }
+  const incident = facts.known.open ? undefined : planIncident(facts, settings);
+  const steps = [...node.steps, ...(incident?.steps ?? [])];
+  const before = { ...(node.decision && { node: node.decision }), ...(incident && { incident: incident.decision }) };
+  if (incident && !incident.input)
+    return { ...report, ...verdictOf(facts, incident.decision), steps, decisions: before };
+  const first = incident?.input ? firstState(incident.input, incident.at) : openState(facts, settings, at);
+  const start = { attempt: facts.attempt, settings, at: incident?.at ?? at, look };
+  const { notes, ...planned } = await planRecovery(first, start);
+  const { recovery, capacity } = notes;
+  const plan = recovery?.kind === 'stop' ? recovery.plan : undefined;
+  return {
+    ...planned,
+    steps: [...steps, ...planned.steps],
+    assumed: [...assumed, ...notes.assumed],
+    ignored: plan?.ignored ?? report.ignored,
+    decisions: { ...before, ...(recovery && { recovery }), ...(capacity && { capacity }) },
+  };
 }
 
-function closing(
-  decision: Undated<IncidentDecision>,
-  { attempt: { job } }: PlanInput,
-): Pick<Opening, 'does' | 'because' | 'remedy'> {
-  const { because } = decision;
-  const command = (word: string): string => `kcover ${word} ${jobTitle(job.ref)} -n ${job.ref.namespace}`;
-  switch (decision.kind) {
-    case 'open':
-    case 'wait':
-      return { does: 'stops', because };
-    case 'refuse':
-      return {
-        does: 'nothing',
-        because: `refused until ${new Date(decision.until).toISOString()}: ${because}`,
-        remedy: decision.remedy,
-      };
-    case 'nothing':
-      return { does: 'nothing', because };
-    case 'paused':
-      return { does: 'holds', because, remedy: command('resume') };
-  }
+/** The open recovery: what its history shows of its state. */
+function openState(
+  { attempt: { job }, known, hypothetical, at }: PlanInput,
+  settings: WorkerSettings,
+  now: number,
+): RecoveryState {
+  const { fresh, handled, paused, open = { incident: '', stops: 0, attempts: 0, asked: false } } = known;
+  const input: RecoveryInput = {
+    incident: open.incident,
+    job: job.ref,
+    faults: [...handled, ...fresh, ...(hypothetical ? [hypothetical] : [])],
+    limits: { ...limitsOf(settings.recovery), attempts: open.attempts },
+    ...(open.asked && { askedBy: { by: 'a person', reason: 'kcover recover' } }),
+    ...(paused && { paused }),
+  };
+  const by = stopMethod(job, settings) ?? 'pods';
+  return {
+    ...firstState(input, now),
+    handled: handled.map(({ id }) => id),
+    stops: Array.from({ length: open.stops }, (_, index) => ({ attempt: index + 1, by, at, pods: [] })),
+    stopsStarted: open.stops,
+    progress: open.stops > 0 && job.progress ? { before: job.progress } : {},
+  };
 }
+
+/** The capacity among the facts: that of the first look, and that of another. Without the first one capacity is taken to be there. */
+function readCapacity({ capacity, capacityOfAll }: PlanInput): CapacityLook {
+  let first: 'pods' | 'all' | undefined;
+  return async (pods) => {
+    const which = pods ? 'pods' : 'all';
+    first ??= which;
+    return which === first ? capacity : capacityOfAll;
+  };
+}
+
+const withoutMode = (given: PlanInput): PlanInput => {
+  const { job } = given.attempt;
+  if (job.overrides?.mode !== 'off') return given;
+  return { ...given, attempt: { ...given.attempt, job: { ...job, overrides: { ...job.overrides, mode: 'grace' } } } };
+};

@@ -125,10 +125,11 @@ function evidenceOf(kept: readonly Evidence[], indexes: readonly EvidenceIndex[]
     .join('\n\n');
 }
 
-const headOf = ({ attempt, ranks, of, files, bytes, address, digest, because }: Evidence): string =>
+const headOf = ({ attempt, ranks, of, files, bytes, address, digest, because, suspects = [] }: Evidence): string =>
   [
     `Attempt ${attempt}: ${ranks} of ${of} ranks, ${files} files, ${sizeOf(bytes)} at ${code(address)}, SHA-256 ${code(digest)}`,
     ...(because === undefined ? [] : [`Incomplete: ${plain(because)}`]),
+    ...suspects.map((one) => `Suspect: ${plain(one.pod)} on ${plain(one.node ?? 'no node')}: ${plain(one.because)}`),
   ].join('\\\n');
 
 const filesOf = (files: readonly EvidenceFile[]): string =>

@@ -36,6 +36,8 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   gauge(table.progressIgnored, ({ progress }) => progress.ignored);
   gauge(table.progressUnavailable, ({ progress }) => Number(progress.unavailable !== undefined));
   gauge(table.progressFailing, ({ progress }) => progress.failures);
+  gauge(table.logsFollowed, ({ logs }) => logs.followed);
+  gauge(table.logsUnavailable, ({ logs }) => Number(logs.unavailable !== undefined));
 
   /** A counter whose sums are counted elsewhere and copied when it is read. */
   const counter = (
@@ -60,6 +62,8 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   counter(table.preflightRefused, ({ preflight }) => preflight.refused);
   counter(table.progressSent, ({ progress }) => [['', progress.sent]]);
   counter(table.progressUnusable, ({ progress }) => [['', progress.unusable]]);
+  counter(table.logLines, ({ logs }) => [['', logs.lines]]);
+  counter(table.logSkipped, ({ logs }) => [['', logs.skipped]]);
   counter(table.read, ({ detectors }) => Object.entries(detectors).map(([name, { read }]) => [name, read] as const));
 
   new Gauge({

@@ -33,7 +33,7 @@ export const runAgent = ({ settings, environment, hostRoot, node }: AgentRole): 
   });
 
 /** Sources that the agent cannot read. It stays ready, because a restarted agent could not read them either. */
-export function remarksOn({ detectors, preflight, progress }: AgentStatus): readonly string[] {
+export function remarksOn({ detectors, preflight, progress, logs }: AgentStatus): readonly string[] {
   const unavailable = (what: string, why: string | undefined): readonly string[] =>
     why === undefined ? [] : [`${what} cannot be read: ${why}`];
   return [
@@ -42,6 +42,7 @@ export function remarksOn({ detectors, preflight, progress }: AgentStatus): read
     ),
     ...unavailable('preflight reports', preflight.unavailable),
     ...unavailable('progress files', progress.unavailable),
+    ...unavailable('container logs', logs.unavailable),
   ];
 }
 

@@ -6,6 +6,7 @@ import type { Document, Node, Pair, YAMLError } from 'yaml';
 import type { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
 import { agentSettings, controllerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
+import { isReferenceAgent, referenceAgent } from '../../contract/settings/reference-agent.schema.ts';
 import { Findings } from '../program/exit.ts';
 import { type SettingsProblem, type TextRange, pointAt } from './place.ts';
 import { explainIssue } from './problem.ts';
@@ -67,14 +68,19 @@ export function parseSettings<R extends RoleName>(role: R, file: string, text: s
       flaws.map((flaw) => show(explainFlaw(flaw, text))),
     );
 
-  const written = contentOf(document, show);
+  /** The value as the schema has it; throws all problems, each with its position. */
+  const checked = (schema: z.ZodType, value: unknown): unknown => {
+    const result = schema.safeParse(value, { reportInput: true });
+    if (result.success) return result.data;
+    const findings = result.error.issues.flatMap((issue) =>
+      explainIssue(schema, issue, (path, at) => placeOf(document, path, at)),
+    );
+    throw new Findings('settings.invalid', findings.toSorted((a, b) => a.place.start - b.place.start).map(show));
+  };
+  const given = contentOf(document, show);
+  const written = role === 'agent' && isReferenceAgent(given) ? checked(referenceAgent, given) : given;
   const schema = settingsSchemas[role];
-  const result = schema.safeParse(written ?? {}, { reportInput: true });
-  if (result.success) return { settings: result.data as Settings<R>, schema, written };
-  const findings = result.error.issues.flatMap((issue) =>
-    explainIssue(schema, issue, (path, at) => placeOf(document, path, at)),
-  );
-  throw new Findings('settings.invalid', findings.toSorted((a, b) => a.place.start - b.place.start).map(show));
+  return { settings: checked(schema, written ?? {}) as Settings<R>, schema, written };
 }
 
 function contentOf(document: Document, show: (finding: SettingsProblem) => string): unknown {

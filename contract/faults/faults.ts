@@ -1,13 +1,15 @@
 /** A fault, whatever its source. */
 
 import type { Action } from './action.ts';
+import type { Suspect } from '../recovery/evidence.ts';
 import type { FaultSource } from './sources.ts';
 
 export { type Action, actions } from './action.ts';
 export { type Blame, blames } from './blame.ts';
 
 /** Whether a code is still emitted by supported hardware; retired and unknown codes never act by themselves. */
-export type Standing = 'current' | 'retired' | 'unknown';
+export const standings = ['current', 'retired', 'unknown'] as const;
+export type Standing = (typeof standings)[number];
 
 /** Position of a kernel line: unique on its node, and ordered within one boot. */
 export interface KernelPosition {
@@ -26,14 +28,19 @@ export interface FaultyPod {
 
 /**
  * State of the node that a fault blames, reported by the node's workflow: quarantined, refused so far, unchanged because the mode is
- * `observe`, released, or not ready, so that Kubernetes itself keeps new pods off.
+ * `observe`, released, not ready, so that Kubernetes itself keeps new pods off, or in service: only its jobs must restart.
  */
 export interface QuarantineStatus {
-  readonly state: 'quarantined' | 'held' | 'observed' | 'released' | 'not-ready';
+  readonly state: (typeof quarantineStates)[number];
   readonly because: string;
 }
 
-/** One normalised observation. `id` is the same however often it is delivered. */
+export const quarantineStates = ['quarantined', 'held', 'observed', 'released', 'not-ready', 'in-service'] as const;
+
+/**
+ * One normalised observation. `id` is the same however often it is delivered. What arrives from outside is checked by the schema in
+ * `fault.schema.ts`; workflows, which cannot load it, check by hand. The compiler refuses a field that either of them lacks.
+ */
 export interface Fault {
   readonly id: string;
   readonly source: FaultSource;
@@ -58,12 +65,21 @@ export interface Fault {
   readonly namespace?: string;
   /** For a pod failure: why its node could not report a cause. Sent again without it once the node can be observed. */
   readonly unobservable?: string;
+  /** RFC 3339: from then on somebody else may take the node away, so its jobs must have left before. */
+  readonly deadline?: string;
   /** Lines around it; at most 5 of 500 characters. */
   readonly evidence?: readonly string[];
+  /** Of training that hangs: everything that says so, a sentence each; at most 5 of 200 characters. */
+  readonly witnesses?: readonly string[];
+  /** Of training that hangs: at most 5. */
+  readonly suspects?: readonly Suspect[];
 }
 
 /** Code of the fault of a job whose training hangs; it blames no node, and `seenAt` is when that was noticed. */
 export const trainingHangs = 'progress/hang';
+
+/** Code of the fault of a job that makes no step, as far as its log shows, while nothing else says that it hangs. It is only reported. */
+export const noStepInLog = 'progress/no-step';
 
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
@@ -82,8 +98,18 @@ export const preflightFaults = {
 export const faultLimits = {
   id: 200,
   code: 64,
+  /** RFC 3339. */
+  time: 40,
   message: 500,
+  /** Name of a node or a pod. */
+  name: 253,
+  namespace: 63,
+  /** UID of a job or a pod, id of a boot, address of a device. */
+  identifier: 64,
   evidenceLines: 5,
   evidenceLine: 500,
+  witnesses: 5,
+  witness: 200,
+  suspects: 5,
   perSignal: 100,
 } as const;

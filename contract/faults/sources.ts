@@ -27,6 +27,8 @@ export interface SourceTraits {
   readonly actions?: Readonly<Record<string, Action>>;
   /** What may be reported shortly after it: an incident waits that long. */
   readonly mayPrecede?: string;
+  /** Strongest response to its faults, whatever their action. */
+  readonly atMost?: 'record' | 'warn';
 }
 
 export const faultSources = {
@@ -49,6 +51,52 @@ export const faultSources = {
     actions: { 'link/down': 'contact-support', 'link/gone': 'contact-support' },
     blame: 'hardware',
   },
+  smi: {
+    observes: 'what nvidia-smi and mx-smi print about the GPUs of a node',
+    needs: "the program in the agent's container ([checks of a node](../node-checks.md)); off where it is missing",
+    reporter: 'agent',
+    codes: /^smi\/[\w-]{1,40}$/,
+    about: 'node',
+    // As for the Xid that says the same. A GPU that is slow, or waits for a reset that may be later, only warns.
+    actions: {
+      'smi/gpu-lost': 'reboot',
+      'smi/gpu-missing': 'reboot',
+      'smi/gpu-unavailable': 'reboot',
+      'smi/reset-required': 'reset-gpu',
+      'smi/reboot-required': 'reboot',
+      'smi/rows-failed': 'contact-support',
+      'smi/sram-threshold': 'contact-support',
+      'smi/too-hot': 'contact-support',
+      'smi/ecc-limit': 'contact-support',
+    },
+    blame: 'hardware',
+  },
+  disk: {
+    observes: 'disks of a node, and file systems that became read-only',
+    needs: "`disks` of the agent's settings, and the mount table or `/sys` of the node; off by default",
+    reporter: 'agent',
+    codes: /^disk\/[\w-]{1,40}$/,
+    about: 'node',
+    actions: { 'disk/read-only': 'reboot', 'disk/failed': 'contact-support' },
+    blame: 'hardware',
+  },
+  clock: {
+    observes: 'the clock of a node',
+    needs: "`chronyc` in the agent's container, and the socket of `chronyd`; off where it is missing",
+    reporter: 'agent',
+    codes: /^clock\/[\w-]{1,40}$/,
+    about: 'node',
+    blame: 'platform',
+  },
+  script: {
+    observes: "a site's own checks of a node",
+    needs: "`scripts.directory` of the agent's settings; off by default",
+    reporter: 'agent',
+    codes: /^script\/[\w-]{1,40}$/,
+    about: 'node',
+    // The script gives the action with its answer; without one its faults only warn.
+    blame: 'unknown',
+  },
   pod: {
     observes: 'containers and pods that end',
     needs: 'nothing: the controller watches the pods of opted-in jobs',
@@ -65,6 +113,35 @@ export const faultSources = {
     codes: /^node\/[\w-]{1,40}$/,
     about: 'node',
     blame: 'platform',
+  },
+  condition: {
+    observes: 'conditions and labels that others write on the Node object',
+    needs:
+      'whoever writes the condition, such as node-problem-detector, the EKS node monitoring agent or NVSentinel ([table](node-conditions.md))',
+    reporter: 'controller',
+    // A condition that names an Xid or SXid gives the fault the code of that number instead.
+    codes: /^condition\/[A-Za-z][\w./-]{0,49}$/,
+    about: 'node',
+    blame: 'unknown',
+  },
+  allocatable: {
+    observes: 'accelerators that a device plugin no longer offers on a node, or reports unhealthy in a pod',
+    needs:
+      'a device plugin; kubelets report unhealthy devices of pods from Kubernetes 1.36 on, before that by the gate ResourceHealthStatus',
+    reporter: 'controller',
+    codes: /^allocatable\/[\w-]{1,40}$/,
+    about: 'node',
+    // The device plugin of NVIDIA withdraws a GPU after a critical Xid only; a reset of it is the least that follows.
+    actions: { 'allocatable/missing-devices': 'reset-gpu', 'allocatable/unhealthy-device': 'reset-gpu' },
+    blame: 'hardware',
+  },
+  'device-plugin': {
+    observes: 'ConfigMaps of the device plugin and of NodeD of Ascend; kcover classify reads them, and no watch yet',
+    needs: 'a ConfigMap at hand, for `kcover classify --device-plugin`',
+    reporter: 'controller',
+    codes: /^ascend\/[\w-]{1,40}$/,
+    about: 'node',
+    blame: 'hardware',
   },
   external: {
     observes: 'what other programs and people report about a node',
@@ -94,6 +171,17 @@ export const faultSources = {
     about: 'job',
     blame: 'unknown',
   },
+  log: {
+    observes: 'logs of containers',
+    needs: 'nothing for the evidence of a stop; `kcover classify --log` for a log at hand',
+    reporter: 'worker',
+    codes: /^log\/[\w-]{1,40}$/,
+    about: 'job',
+    byTenant: true,
+    blame: 'unknown',
+    // Whoever runs a container writes its log.
+    atMost: 'warn',
+  },
   operator: {
     observes: 'the request of a person',
     needs: 'the right to send signals or updates in Temporal, or `kcover recover`',
@@ -106,6 +194,8 @@ export const faultSources = {
 
 export type FaultSource = keyof typeof faultSources;
 
+export const faultSourceNames = Object.keys(faultSources) as [FaultSource, ...FaultSource[]];
+
 /** The traits by name, as the interface has them: optional ones included. */
 export const traitsOf = (source: FaultSource): SourceTraits => faultSources[source];
 
@@ -114,8 +204,8 @@ export const isFaultSource = (value: unknown): value is FaultSource =>
 
 /** Names of the sources that a role may report. */
 export const sourcesOf = (reporter: SourceTraits['reporter']): readonly FaultSource[] =>
-  (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].reporter === reporter);
+  faultSourceNames.filter((name) => faultSources[name].reporter === reporter);
 
 /** Names of the sources whose faults are about it. */
 export const sourcesAbout = (about: SourceTraits['about']): readonly FaultSource[] =>
-  (Object.keys(faultSources) as FaultSource[]).filter((name) => faultSources[name].about === about);
+  faultSourceNames.filter((name) => faultSources[name].about === about);

@@ -1,5 +1,7 @@
 /** What a job requests for its own recovery: annotations, and the labels of the reference systems. The operator's settings limit it. */
 
+import type { LogChoice } from '../progress/logs.ts';
+
 /** `force`: pods are deleted at once, with no time to save anything. `off`: nothing is done unless a person asks. */
 export const recoveryModes = ['grace', 'force', 'off'] as const;
 export type RecoveryMode = (typeof recoveryModes)[number];
@@ -33,6 +35,10 @@ export const overrideAnnotations = {
   level: 'kcover.io/first-level',
   hang: 'kcover.io/hang',
   retries: 'kcover.io/retries',
+  suppression: 'kcover.io/suppress',
+  logFormat: 'kcover.io/log-format',
+  logStep: 'kcover.io/log-step',
+  logCheckpoint: 'kcover.io/log-checkpoint',
 } as const;
 
 /** The names of the reference systems for the same: labels, and one annotation. Ours take precedence. */
@@ -43,6 +49,15 @@ export const referenceOverrides = {
   podLevel: 'pod-rescheduling',
   minReplicas: 'minReplicas',
 } as const;
+
+/** `xid/94,pod/exit until 2026-12-01T00:00:00Z: reason` */
+export interface JobSuppression {
+  /** Codes; one that ends with `*` stands for all that begin so. */
+  readonly codes: readonly string[];
+  /** RFC 3339. */
+  readonly until: string;
+  readonly reason: string;
+}
 
 /** Everything may be missing. */
 export interface JobOverrides {
@@ -58,6 +73,13 @@ export interface JobOverrides {
   readonly hang?: HangResponse;
   /** Recoveries in the budget's window that blame its own code, 0 to 100. */
   readonly retries?: number;
+  /** Faults that lead to nothing until a time. */
+  readonly suppression?: JobSuppression;
+  /** How the logs of its ranks are read. */
+  readonly logFormat?: LogChoice;
+  /** Patterns of its own for them, as `LogPatterns` has them. */
+  readonly logStep?: string;
+  readonly logCheckpoint?: string;
   /** Values that cannot be used or contradict another, a sentence each; at most 10. */
   readonly ignored: readonly string[];
 }

@@ -83,7 +83,7 @@ export interface IncidentFacts {
   /** RFC 3339: failures before it predate kcover's supervision of the job. */
   readonly historyUntil?: string;
   /** The job's overrides. */
-  readonly overrides?: Pick<JobOverrides, 'retries' | 'hang'>;
+  readonly overrides?: Pick<JobOverrides, 'retries' | 'hang' | 'suppression'>;
   /** A person has paused this job. */
   readonly paused?: OperatorRequest;
   /** When the oldest of the faults reached the job, ms. */

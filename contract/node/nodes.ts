@@ -1,6 +1,7 @@
 /** What kcover knows of a node. */
 
 import type { Fault, KernelPosition } from '../faults/faults.ts';
+import type { NodeHistory } from './history.ts';
 
 /** The Node object, read once. */
 export interface NodeView {
@@ -15,6 +16,8 @@ export interface NodeView {
   readonly taint?: { readonly value: string; readonly ours: boolean; readonly incident?: string };
   /** Last kernel line taken into account before a release. */
   readonly judged?: KernelPosition;
+  /** What rules over time remembered at the last release; only where the node's own workflow reads it. */
+  readonly history?: NodeHistory;
 }
 
 /** What was read back after a quarantine was written. */
@@ -39,6 +42,8 @@ export interface NodeQuarantine {
   readonly reason: string;
   readonly taint: 'ours' | 'other' | 'none';
   readonly by: string;
+  /** Until a person decides: no fault convicts the node, and its jobs were not told. */
+  readonly asks?: true;
 }
 
 /** The record of one quarantine: faults, node, taint and end. */

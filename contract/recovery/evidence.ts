@@ -29,6 +29,16 @@ export interface EvidenceRequest {
   readonly deadlineMs: number;
 }
 
+/** A rank that may have broken a collective, by what the logs of all ranks say. That alone convicts nobody. */
+export interface Suspect {
+  readonly pod: string;
+  readonly node?: string;
+  /** Rank in the job, where a line names it. */
+  readonly rank?: number;
+  /** One sentence. */
+  readonly because: string;
+}
+
 /** The reference that history holds: never the evidence itself. */
 export interface Evidence {
   /** Its location in the store. */
@@ -45,6 +55,8 @@ export interface Evidence {
   readonly at?: number;
   /** Why it is incomplete, when it is. */
   readonly because?: string;
+  /** Only where the logs tell some ranks from the others. */
+  readonly suspects?: readonly Suspect[];
 }
 
 /** One file of an attempt's evidence, as its `index.json` lists it. */

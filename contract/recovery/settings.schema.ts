@@ -9,7 +9,7 @@ import {
   restartLevels,
 } from '../job/job-overrides.ts';
 import { type JobKind, jobKinds, stopMethods } from '../job/jobs.ts';
-import { duration, longestAgeMs, pattern } from '../settings/values.schema.ts';
+import { codePattern, duration, longestAgeMs, pattern } from '../settings/values.schema.ts';
 
 const stop = z.enum(stopMethods).default('suspend');
 
@@ -36,6 +36,14 @@ const budget = z
       .default(3)
       .describe(
         "After so many recoveries in a row that blame the job's own code, without a newer checkpoint, the next is refused until a person requests it or a newer checkpoint exists",
+      ),
+    total: z
+      .int()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe(
+        'Most recoveries in the whole life of a job, whatever they blame and without those that a person requested; further ones are left to a person. Left out: no limit',
       ),
     label: categoryLimit
       .default(5)
@@ -137,6 +145,10 @@ const jobMay = z
       .max(100)
       .default(20)
       .describe('Most recoveries for its own code in the window of the budget'),
+    suppression: z
+      .array(codePattern)
+      .default(['pod/*'])
+      .describe('Codes that a job may suppress for itself by annotation, such as pod/* or xid/94'),
   })
   .prefault({})
   .describe('What a job may request in its annotations; a request beyond it is ignored, and the incident says so');

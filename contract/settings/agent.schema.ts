@@ -3,6 +3,84 @@
 import { z } from 'zod';
 import { duration, listen, log } from './values.schema.ts';
 
+/** A program in the agent's own file system; empty: off. */
+const program = (byDefault: string) =>
+  z
+    .string()
+    .max(255)
+    .regex(/^(?:\/[\w.+/-]*)?$/, { error: 'must be an absolute path, or empty' })
+    .default(byDefault)
+    .describe("Absolute path in the agent's container; off where there is no such file, or empty");
+
+const deadline = duration('30s').describe(
+  'How long one call may take; after that the check is unavailable, which is no fault',
+);
+
+const checks = {
+  smi: z
+    .strictObject({
+      command: program('/usr/bin/nvidia-smi'),
+      every: duration('1m').describe('How often it is called; a call that hangs is never started a second time'),
+      deadline,
+      gpus: z.int().min(0).max(64).default(0).describe('GPUs that each node should have; 0: not compared'),
+    })
+    .prefault({}),
+  metax: z
+    .strictObject({
+      command: program('/usr/local/bin/mx-smi'),
+      every: duration('10m').describe('How often the GPUs, their temperature and their memory errors are looked at'),
+      deadline,
+      gpus: z.int().min(0).max(64).default(0).describe('GPUs that each node should have; 0: not compared'),
+      temperature: z.number().min(1).max(200).default(85).describe('Celsius; a hotspot at or above it is a fault'),
+      eccErrors: z.int().min(0).default(64).describe('Double-bit ECC errors of one GPU; more of them are a fault'),
+    })
+    .prefault({}),
+  disks: z
+    .strictObject({
+      mounts: z
+        .array(
+          z
+            .string()
+            .max(255)
+            .regex(/^\/[^\0]*$/, { error: 'must be an absolute path' }),
+        )
+        .max(32)
+        .default([])
+        .describe('Mount points of the node that must be writable; none is looked at without its name'),
+      devices: z
+        .array(
+          z.string().regex(/^[\w.*-]{1,64}$/, {
+            error: 'must be the name of a disk, such as nvme0 or sda, or a pattern such as nvme*',
+          }),
+        )
+        .max(64)
+        .default([])
+        .describe('Disks whose state is read, by name or with `*` for any characters; empty: none'),
+      every: duration('30s').describe('How often they are looked at'),
+    })
+    .prefault({}),
+  clock: z
+    .strictObject({
+      command: program('/usr/bin/chronyc'),
+      every: duration('1m').describe('How often it is asked'),
+      deadline,
+      maxOffset: duration('10ms').describe('By how much the clock may differ from its source'),
+    })
+    .prefault({}),
+  scripts: z
+    .strictObject({
+      directory: z
+        .string()
+        .max(255)
+        .regex(/^(?:\/[\w.+/-]*)?$/, { error: 'must be an absolute path, or empty' })
+        .default('')
+        .describe("Directory in the agent's container; each executable file in it is a check; empty: none"),
+      every: duration('1m').describe('How often each of them is run, one after the other'),
+      deadline,
+    })
+    .prefault({}),
+};
+
 /** `kcover agent --config FILE`. */
 export const agentSettings = z.strictObject({
   controller: z
@@ -26,6 +104,13 @@ export const agentSettings = z.strictObject({
     .prefault({}),
   progress: z
     .strictObject({ every: duration('5s').describe('How often the agent looks for new progress files of trainers') })
+    .prefault({}),
+  logs: z
+    .strictObject({
+      every: duration('1s').describe(
+        'How often the agent reads the logs of containers that the controller asks for; see `progress.logs` of the controller',
+      ),
+    })
     .prefault({}),
   kernelLog: z
     .strictObject({
@@ -55,6 +140,7 @@ export const agentSettings = z.strictObject({
       down: duration('1m').describe('How long a port that was ACTIVE must not be ACTIVE before that is a fault'),
     })
     .prefault({}),
+  ...checks,
   spool: z
     .strictObject({
       directory: z.string().min(1).default('/var/lib/kcover/agent'),

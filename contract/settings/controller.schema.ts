@@ -6,11 +6,50 @@ import { isObjectName } from '../object-names.ts';
 import { preflightLimits } from '../preflight/preflight.ts';
 import { trainerStatusAudience } from '../progress/trainer-status.ts';
 import { roundsAudience } from '../preflight/rounds.ts';
+import { logChoices } from '../progress/logs.ts';
 import { externalLimits } from '../wire/external.ts';
 import { agentAudience } from '../wire/reports.ts';
 import { formatDuration } from './duration.ts';
 import { duration, health, listen, log, taint, temporal } from './values.schema.ts';
 
+const conditionType = z.string().regex(/^[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/, {
+  error: 'must be a condition type of at most 50 letters, digits, dots, slashes and dashes',
+});
+
+/** Conditions that others write on nodes. */
+const conditions = z
+  .strictObject({
+    debounce: duration('10s').describe('How long a condition must stay bad before that is a fault'),
+    own: z
+      .array(
+        z.strictObject({
+          type: conditionType,
+          bad: z.enum(['True', 'False']).describe('The status that reports the fault'),
+          action: z
+            .enum(actions)
+            .optional()
+            .describe(
+              'What to do about it; `faults.responses` of the worker has the response. Left out: it only warns',
+            ),
+          meaning: z.string().min(1).max(200).default('a condition of this site'),
+        }),
+      )
+      .max(100)
+      .default([])
+      .describe('Rows that come before those of kcover'),
+    off: z
+      .array(z.string().min(1).max(60))
+      .max(100)
+      .default([])
+      .describe('Types of the table whose rows are not used, such as NTPProblem or NT_*'),
+    nodesAreReplaced: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true: EKS node repair or Karpenter replaces nodes for their conditions, so jobs leave such a node whatever its condition means',
+      ),
+  })
+  .prefault({});
 const externalCode = z
   .string()
   .regex(/^[\w.-]{1,48}$/, { error: 'must be a code of letters, digits, dots, underscores and dashes' });
@@ -97,6 +136,14 @@ export const controllerSettings = z.strictObject({
         .describe(
           'When more than two of them, and more than this share (%), are not ready at once, kcover assumes that its own view of the cluster is stale, and none is a fault',
         ),
+      conditions,
+      allocatable: z
+        .strictObject({
+          debounce: duration('1m').describe(
+            'How long a node must offer fewer accelerators than the largest count it has had, or a pod must have an unhealthy one, before that is a fault',
+          ),
+        })
+        .prefault({}),
     })
     .prefault({}),
   intake: z
@@ -189,6 +236,24 @@ export const controllerSettings = z.strictObject({
             .default(20)
             .describe('Training hangs when no step comes for so many times its median step'),
           least: duration('10m').describe('At least this long without a step'),
+          witnesses: z
+            .int()
+            .min(1)
+            .max(2)
+            .default(2)
+            .describe(
+              'Of a job whose steps are read in its logs: 2: a watchdog must have written to a log too, otherwise the missing steps are only reported',
+            ),
+        })
+        .prefault({}),
+      logs: z
+        .strictObject({
+          format: z
+            .enum(logChoices)
+            .default('auto')
+            .describe(
+              'Format of the logs of jobs that write no progress file, where the job does not choose one; off: their logs are not read, unless the job chooses a format',
+            ),
         })
         .prefault({}),
     })

@@ -37,6 +37,11 @@ function isPattern(text: string): boolean {
   }
 }
 
+/** A code, or the begin of one. */
+export const codePattern = z.string().regex(/^[a-z-]{1,20}\/(?:[\w-]{1,40}|[\w-]{0,40}\*)$/, {
+  error: 'must be a code such as xid/79, or the begin of one such as xid/*',
+});
+
 /** `host:port`. */
 export const listen = (byDefault: string) =>
   z

@@ -4,12 +4,17 @@ import { z } from 'zod';
 import { actions } from '../faults/faults.ts';
 import { sourcesAbout, traitsOf } from '../faults/sources.ts';
 import { preflightRules } from '../preflight/preflight.ts';
+import { judgement } from './judgement.schema.ts';
 import { recoverySettings } from '../recovery/settings.schema.ts';
 import { duration, health, log, taint, temporal } from './values.schema.ts';
 
-/** Response to a fault code. `restart`, for a node that is not ready, recovers its jobs and leaves the node itself to Kubernetes. */
-export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
+/**
+ * Response to a fault code. `restart` recovers the jobs on the node and leaves the node itself in service. `ask` keeps new pods off the node, leaves
+ * its jobs alone, and asks a person.
+ */
+export const responses = ['record', 'warn', 'restart', 'ask', 'quarantine'] as const;
 const response = z.enum(['record', 'warn', 'quarantine']);
+const anyResponse = z.enum(responses);
 export type Response = (typeof responses)[number];
 
 /** A code of a fault of a node. */
@@ -29,13 +34,17 @@ const faults = z
         ...(Object.fromEntries(
           actions.map((action) => [
             action,
-            response.default(action === 'ignore' || action === 'restart-app' ? 'record' : 'quarantine'),
+            anyResponse.default(action === 'ignore' || action === 'restart-app' ? 'record' : 'quarantine'),
           ]),
-        ) as Record<(typeof actions)[number], z.ZodDefault<typeof response>>),
-        retired: response.default('warn').describe('Codes that current hardware no longer emits'),
-        unknown: response.default('warn').describe('Codes that the catalogue does not know'),
+        ) as Record<(typeof actions)[number], z.ZodDefault<typeof anyResponse>>),
+        retired: anyResponse.default('warn').describe('Codes that current hardware no longer emits'),
+        unknown: anyResponse
+          .default('ask')
+          .describe(
+            'Codes that the catalogue does not know; ask: new pods stay off the node, its jobs are left alone, and a person decides',
+          ),
         notReady: z
-          .enum(responses)
+          .enum(['record', 'warn', 'restart', 'quarantine'])
           .default('restart')
           .describe(
             'node/not-ready: the kubelet no longer answers; Kubernetes keeps new pods off the node until it is ready again',
@@ -44,9 +53,10 @@ const faults = z
       .prefault({})
       .describe('Response of the node to each action of the catalogue'),
     codes: z
-      .record(code, response)
+      .record(code, anyResponse)
       .default({})
       .describe('The same for single codes; takes precedence over `responses`'),
+    ...judgement,
   })
   .prefault({});
 

@@ -9,6 +9,7 @@ import type { Evidence, EvidenceRequest } from '../recovery/evidence.ts';
 import type { Fault } from '../faults/faults.ts';
 import type { EventReason } from '../ids.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from '../job/jobs.ts';
+import type { NodeHistory } from '../node/history.ts';
 import type { NodeRecord, NodeView, Quarantined } from '../node/nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from '../preflight/preflight.ts';
 import type { PreflightNote } from '../preflight/runs.ts';
@@ -45,6 +46,12 @@ export interface NodeFacts {
   readonly faults: readonly Fault[];
   /** Highest kernel line already judged. */
   readonly judged?: Fault['kernel'];
+  /** What rules over time remember. */
+  readonly history?: NodeHistory;
+  /** Milliseconds since the epoch; the time of the last fault without it. */
+  readonly now?: number;
+  /** The faults were judged before, and are in the history: what still follows from them? */
+  readonly again?: true;
   /** Set when a person asked for the quarantine. */
   readonly askedBy?: { readonly by: string; readonly reason: string };
 }
@@ -58,6 +65,14 @@ export type NodeDecision = Decided & {
   readonly faults: readonly Fault[];
   /** Set for a quarantine whose only reason is a preflight. */
   readonly preflight?: PreflightScope;
+  /** Nothing convicts the node yet: new pods stay off it until a person decides, and its jobs are left alone. */
+  readonly asks?: true;
+  /** Ids of the faults for which the jobs on the node are restarted while it stays in service. */
+  readonly restarts?: readonly string[];
+  /** A fault took back what earlier ones lead to: a quarantine that is held may no longer be wanted. */
+  readonly cancels?: true;
+  /** For the next decision. */
+  readonly history: NodeHistory;
   readonly remedy?: string;
   /** How long the workflow keeps running after faults that did not quarantine, ms. */
   readonly quietMs: number;
@@ -80,6 +95,7 @@ export interface ReleaseRequest {
   readonly uid: string;
   readonly incident: string;
   readonly judged?: Fault['kernel'];
+  readonly history?: NodeHistory;
   readonly by: string;
   readonly because: string;
 }

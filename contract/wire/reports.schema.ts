@@ -2,29 +2,14 @@
 
 import { z } from 'zod';
 import { sourcesOf, traitsOf } from '../faults/sources.ts';
-import { actions, type Fault, faultLimits } from '../faults/faults.ts';
+import { faultSchema, nodeName } from '../faults/fault.schema.ts';
+import type { Fault } from '../faults/faults.ts';
 import { identifier, time } from '../plain-line.schema.ts';
-import { nodePattern } from '../preflight/preflight.ts';
 import { gapKinds, type ReportBatch } from './reports.ts';
 
-/** Text is truncated and cleaned on receipt, so that no fault is refused for a single character. */
-const text = (length: number) => z.string().max(length);
-const node = z.string().min(1).max(253).regex(nodePattern, 'is no name');
-
-export const reportedFault = z
-  .strictObject({
-    id: text(faultLimits.id).min(1),
-    source: z.enum(sourcesOf('agent')),
-    code: text(faultLimits.code),
-    message: text(faultLimits.message),
-    seenAt: time,
-    node: node.exactOptional(),
-    device: identifier(64).exactOptional(),
-    action: z.enum(actions).exactOptional(),
-    standing: z.enum(['current', 'retired', 'unknown']).exactOptional(),
-    kernel: z.strictObject({ bootId: identifier(64), sequence: z.int().min(0) }).exactOptional(),
-    evidence: z.array(text(faultLimits.evidenceLine)).max(faultLimits.evidenceLines).exactOptional(),
-  })
+export const reportedFault = faultSchema
+  .omit({ pod: true, quarantine: true, job: true, namespace: true, unobservable: true })
+  .extend({ source: z.enum(sourcesOf('agent')) })
   .refine(({ source, code }) => traitsOf(source).codes.test(code), {
     path: ['code'],
     message: 'is no code of its source',
@@ -32,7 +17,7 @@ export const reportedFault = z
 
 export const reportBatch = z.strictObject({
   schema: z.literal(1),
-  node,
+  node: nodeName,
   bootId: identifier(64),
   stream: identifier(64).min(1),
   reports: z.array(z.strictObject({ seq: z.int().min(1), fault: reportedFault })).max(1000),

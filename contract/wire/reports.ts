@@ -1,6 +1,7 @@
 /** What an agent sends to the controller over HTTPS: `POST /v1/reports`. */
 
 import type { Fault } from '../faults/faults.ts';
+import type { WantedLog } from '../progress/logs.ts';
 
 /** Audience of an agent's projected token; no other token is accepted. */
 export const agentAudience = 'kcover-controller';
@@ -47,6 +48,8 @@ export interface ReportBatch {
 /** Answer 202: Temporal has everything up to `accepted`, which may be deleted. */
 export interface ReportAnswer {
   readonly accepted: number;
+  /** The logs of the node that the agent follows from now on. */
+  readonly follow: readonly WantedLog[];
 }
 
 /** Why a request was rejected, with the HTTP status; counted under these names. */

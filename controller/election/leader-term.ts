@@ -19,13 +19,14 @@ import { enqueue } from '../watch/follow.ts';
 import { watchJobs } from '../watch/jobs.ts';
 import type { KnownJob } from '../watch/known-jobs.ts';
 import { type NodesWatch, watchNodes } from '../watch/nodes.ts';
+import { watchPodDevices } from '../watch/pod-devices.ts';
 import { watchPods } from '../watch/pods.ts';
 import { type PreflightsWatch, watchPreflights } from '../watch/preflights.ts';
 
 export interface LeaderTermOptions {
   readonly kube: Kube;
   readonly taint: QuarantineTaint;
-  readonly readiness: ControllerSettings['nodes'];
+  readonly nodes: ControllerSettings['nodes'];
   readonly supervision: ControllerSettings['jobs'];
   readonly rounds: ControllerSettings['preflight'];
   readonly progress: ControllerSettings['progress'];
@@ -55,7 +56,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const {
     kube,
     taint,
-    readiness,
+    nodes: nodeSettings,
     supervision,
     rounds: settings,
     progress: progressSettings,
@@ -72,8 +73,13 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const progress = watchProgress({
     write: (ref, said) => writeProgress(kube, ref, said),
     everyMs: progressSettings.every,
+    logFormat: progressSettings.logs.format,
     hang: {
-      settings: { times: progressSettings.hang.times, leastMs: progressSettings.hang.least },
+      settings: {
+        times: progressSettings.hang.times,
+        leastMs: progressSettings.hang.least,
+        witnesses: progressSettings.hang.witnesses,
+      },
       isLive: (node) => pods.isUpToDate() && performance.now() - (lastSeenAt(node) ?? -Infinity) < silentMs,
       raise: (job, fault, onLost) =>
         enqueue({ outbox, log, signal }, faultMessage({ kind: 'job', job }, fault), onLost),
@@ -105,7 +111,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     },
   };
   const watching = { kube, outbox, metrics, log, signal };
-  const nodes = watchNodes({ ...watching, taint, readiness, workflows });
+  const nodes = watchNodes({ ...watching, taint, settings: nodeSettings, workflows });
   const jobs = watchJobs({
     ...watching,
     taint,
@@ -125,10 +131,14 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     ledSince: since,
     graceMs: silentMs,
   });
+  const devices = watchPodDevices({ ...nodes, debounceMs: nodeSettings.allocatable.debounce, log, signal });
   const pods = watchPods({
     ...watching,
     job: (ref) => jobs.get(ref),
-    onPod: progress.see,
+    onPod(event) {
+      progress.see(event);
+      devices.see(event);
+    },
     seenSince: (node, from = since) => (lastSeenAt(node) ?? -Infinity) >= from,
     whyUnobservable: (node) => whyUnobservable(node, liveness(), performance.now()),
   });
@@ -150,7 +160,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     nodes,
     preflights,
     rounds,
-    progress: { take: progress.take, takeStep: progress.takeStep, isUpToDate: () => isUpToDate },
+    progress: { ...progress, isUpToDate: () => isUpToDate },
     liveness,
     end: () => over.abort(),
   };

@@ -14,6 +14,7 @@ import {
 import { reportBatch } from '../../contract/wire/reports.schema.ts';
 import { preflightPath } from '../../contract/preflight/files.ts';
 import { roundsPath } from '../../contract/preflight/rounds.ts';
+import { logPath } from '../../contract/progress/logs.ts';
 import { progressPath } from '../../contract/progress/progress.ts';
 import { trainerStatusPath } from '../../contract/progress/trainer-status.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
@@ -105,6 +106,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
       [reportPath]: authenticate.agents,
       [preflightPath]: authenticate.agents,
       [progressPath]: authenticate.agents,
+      [logPath]: authenticate.agents,
       [roundsPath]: authenticate.preflights,
       [trainerStatusPath]: authenticate.trainers,
       ...externalPaths(options, now),
@@ -126,7 +128,10 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     const answer = await take(batch, reporter, rates, options);
     return answer.kind === 'refused'
       ? reject(reply, answer)
-      : reply.code(202).send({ accepted: answer.accepted } satisfies ReportAnswer);
+      : reply.code(202).send({
+          accepted: answer.accepted,
+          follow: collector()?.progress.wantedLogs(reporter.node) ?? [],
+        } satisfies ReportAnswer);
   });
 
   takePreflightFiles(server, { ...options, reporterOf, reject });

@@ -6,14 +6,14 @@ import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 /** Contradictions. `clock`: an impossible time. `checkpoint-ahead`: a checkpoint of a step that is not done yet. */
 export type Oddity = 'clock' | 'checkpoint-ahead';
 
-export type ProgressFileDecision =
-  | {
-      readonly answer: 'counted';
-      readonly pod: TrainingPod;
-      readonly progress: JobProgress;
-      readonly odd: readonly Oddity[];
-    }
-  | { readonly answer: 'no-pod' | 'not-started' | 'stale' };
+export interface CountedProgress {
+  readonly answer: 'counted';
+  readonly pod: TrainingPod;
+  readonly progress: JobProgress;
+  readonly odd: readonly Oddity[];
+}
+
+export type ProgressFileDecision = CountedProgress | { readonly answer: 'no-pod' | 'not-started' | 'stale' };
 
 /** Container times are whole seconds, ms. */
 const slackMs = 1000;

@@ -5,7 +5,14 @@ import type { Fault } from '../../contract/faults/faults.ts';
 import type { JobRef, JobView } from '../../contract/job/jobs.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
-import { hangFault, type HangSettings, judgeHang, type Standstill } from '../../policy/progress/hang.ts';
+import {
+  type HangDecision,
+  hangFault,
+  type HangSettings,
+  judgeHang,
+  noStepFault,
+  type Standstill,
+} from '../../policy/progress/hang.ts';
 import { isResting } from '../../policy/progress/pace.ts';
 import { logDefects } from '../log-defects.ts';
 
@@ -21,6 +28,10 @@ export interface HangOptions {
   readonly working: (job: JobRef) => number;
   /** Whether steps on this node would be reported. */
   readonly isLive: (node: string) => boolean;
+  /** Whether the log of this pod is read now. */
+  readonly isRead: (pod: TrainingPod) => boolean;
+  /** What else says that the job makes no step since then (RFC 3339), and who may be the reason. */
+  readonly witnesses: (job: JobRef, since: string) => Pick<Fault, 'witnesses' | 'suspects'>;
   /** `onLost`: the fault was not sent. */
   readonly raise: (job: JobRef, fault: Fault, onLost: () => void) => void;
   /** Monotonic, ms. */
@@ -29,8 +40,10 @@ export interface HangOptions {
 }
 
 export interface Hangs {
-  /** Accepts the progress of the job's reporting rank. */
-  take(pod: TrainingPod, progress: JobProgress): void;
+  /** Accepts the progress of the job's reporting rank. `from`: where it was read. */
+  take(pod: TrainingPod, progress: JobProgress, from: 'file' | 'log'): void;
+  /** Whether the job has made no step for so long that further witnesses are asked for. */
+  isLate(uid: string): boolean;
   /** Judges all jobs; to be called every second. */
   judgeAll(): void;
   forget(uid: string): void;
@@ -38,7 +51,10 @@ export interface Hangs {
 
 interface ReportingPod extends Standstill {
   readonly pod: TrainingPod;
+  readonly isLate?: boolean;
 }
+
+type Reported = Exclude<HangDecision['kind'], 'waits'>;
 
 /** After a gap of this length between two checks, ms, this process itself was suspended, and reports may still wait to be read. */
 const suspendedMs = 10_000;
@@ -49,22 +65,20 @@ export function watchHangs(options: HangOptions): Hangs {
   const { settings, now } = options;
   /** By job; the one seen most recently is last. */
   const watched = new Map<string, ReportingPod>();
-  /** By job: when the reported hang began. */
-  const reported = new Map<string, number>();
+  /** By job: when the reported hang began, and whether it was only suspected. */
+  const reported = new Map<string, { readonly movedAt: number; readonly as: Reported }>();
   let lookedAt = now();
 
-  function take(pod: TrainingPod, progress: JobProgress): void {
+  function take(pod: TrainingPod, progress: JobProgress, from: 'file' | 'log'): void {
     const { uid } = pod.job;
     const before = watched.get(uid);
     const isSameStep = before !== undefined && isSameRun(before.pod, pod) && before.progress.step === progress.step;
     const phaseChanged = isSameStep && isResting(before.progress.phase) !== isResting(progress.phase);
     watched.delete(uid);
-    watched.set(
-      uid,
-      isSameStep
-        ? { ...before, progress, ...(phaseChanged && { turnedAt: now() }) }
-        : { pod, progress, movedAt: now() },
-    );
+    const { fromLog: _, ...kept } = isSameStep
+      ? { ...before, progress, ...(phaseChanged && { turnedAt: now() }) }
+      : { pod, progress, movedAt: now() };
+    watched.set(uid, { ...kept, ...(from === 'log' && { fromLog: true }) });
     const [oldest] = watched.keys();
     if (watched.size > mostJobs && oldest !== undefined) forget(oldest);
   }
@@ -79,12 +93,12 @@ export function watchHangs(options: HangOptions): Hangs {
 
   function judgeOne(seen: ReportingPod, at: number, wasSuspended: boolean): void {
     const { uid } = seen.pod.job;
-    if (wasSuspended || !canBeJudged(seen.pod)) watched.set(uid, { ...seen, excusedAt: at });
-    else if (reported.get(uid) !== seen.movedAt) judge(seen, at);
+    if (wasSuspended || !canBeJudged(seen)) watched.set(uid, { ...seen, excusedAt: at, isLate: false });
+    else judge(seen, at);
   }
 
   /** Missing progress is a sign of a hang only while all pods of the job run and could report. */
-  function canBeJudged(reportingPod: TrainingPod): boolean {
+  function canBeJudged({ pod: reportingPod, fromLog }: ReportingPod): boolean {
     const job = options.job(reportingPod.job);
     if (!job?.optedIn || job.finished || job.suspension || job.overrides?.hang === 'ignore') return false;
     const pod = options.pod(reportingPod.uid);
@@ -92,18 +106,30 @@ export function watchHangs(options: HangOptions): Hangs {
       pod?.present === true &&
       isSameRun(pod, reportingPod) &&
       options.working(reportingPod.job) >= job.podsExpected &&
-      options.isLive(pod.node)
+      options.isLive(pod.node) &&
+      (!fromLog || options.isRead(pod))
     );
   }
 
-  function judge({ pod, ...seen }: ReportingPod, at: number): void {
-    const decision = judgeHang(seen, settings, at);
-    if (decision.kind === 'waits') return;
-    const { job, uid } = pod;
-    reported.set(job.uid, seen.movedAt);
-    options.raise(job, hangFault(job, uid, seen.progress, decision.because, new Date().toISOString()), () =>
-      reported.delete(job.uid),
-    );
+  function judge(seen: ReportingPod, at: number): void {
+    const { pod, progress, movedAt } = seen;
+    const { job } = pod;
+    const { witnesses = [], suspects = [] } = seen.fromLog ? options.witnesses(job, progress.at) : {};
+    const { kind, because, isLate } = judgeHang(seen, settings, at, witnesses);
+    if (isLate !== (seen.isLate ?? false)) watched.set(job.uid, { ...seen, isLate });
+    const before = reported.get(job.uid);
+    const isReported = before?.movedAt === movedAt && (before.as === kind || before.as === 'hangs');
+    if (kind === 'waits' || isReported) return;
+    const report = {
+      pod: pod.uid,
+      progress,
+      seenAt: new Date().toISOString(),
+      witnesses: [because, ...witnesses],
+      suspects,
+    };
+    reported.set(job.uid, { movedAt, as: kind });
+    const fault = kind === 'hangs' ? hangFault(job, report) : noStepFault(job, report);
+    options.raise(job, fault, () => reported.delete(job.uid));
   }
 
   function forget(uid: string): void {
@@ -111,7 +137,7 @@ export function watchHangs(options: HangOptions): Hangs {
     reported.delete(uid);
   }
 
-  return { take, judgeAll, forget };
+  return { take, isLate: (uid) => watched.get(uid)?.isLate === true, judgeAll, forget };
 }
 
 /** The same containers, not restarted. */

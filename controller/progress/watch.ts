@@ -1,8 +1,10 @@
-/** Progress of training while this controller leads: from the files that agents send to the annotations of jobs. */
+/** Progress of training while this controller leads: from what agents read in files and logs to the annotations of jobs. */
 
 import type { Logger } from 'pino';
 import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
+import type { LogChoice, LogReports, WantedLog } from '../../contract/progress/logs.ts';
 import type { ProgressFile } from '../../contract/progress/progress.ts';
+import { preflightLimits } from '../../contract/preflight/preflight.ts';
 import { controllingJob } from '../../kube/jobs/kinds/index.ts';
 import { isMaster, rankOf } from '../../kube/pods/ranks.ts';
 import { isWorking, type TrainingPod, trainingPodOf } from '../../kube/pods/training-pods.ts';
@@ -11,10 +13,13 @@ import type { WorkflowMessage } from '../outbox/messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { logDefects } from '../log-defects.ts';
 import type { KnownJob } from '../watch/known-jobs.ts';
-import { decideProgress, type ProgressFileDecision } from './decide-file.ts';
+import { type CountedProgress, decideProgress, type ProgressFileDecision } from './decide-file.ts';
 import { type HangOptions, watchHangs } from './hangs.ts';
 import { createProgressWriter, type ProgressWriterOptions, type WriterClock, type WriteResult } from './writer.ts';
+import { openLogTable } from './log-table.ts';
+import { type LogDecision, logTaker } from './logs.ts';
 import { openTrainingPods } from './pod-table.ts';
+import { type LoggingJob, wantedLogs } from './wanted-logs.ts';
 import { countWorkers } from './workers.ts';
 
 type Pod = Parameters<typeof trainingPodOf>[0];
@@ -23,10 +28,15 @@ export interface ProgressOptions {
   /** As the progress writer needs it. */
   readonly write: ProgressWriterOptions['write'];
   readonly everyMs: number;
+  /** Format of the logs of a job that chooses none. */
+  readonly logFormat: LogChoice;
   readonly hang: Pick<HangOptions, 'settings' | 'isLive' | 'raise'>;
   /** The job, or its owner, if it exists. */
   readonly job: (job: JobRef) => KnownJob | undefined;
-  readonly metrics: Pick<ControllerMetrics, 'progressFiles' | 'progressOdd' | 'progressWrites' | 'trainingHangs'>;
+  readonly metrics: Pick<
+    ControllerMetrics,
+    'progressFiles' | 'logReports' | 'progressOdd' | 'progressWrites' | 'trainingHangs'
+  >;
   readonly log: Logger;
   /** Nothing is written after it aborts. */
   readonly signal: AbortSignal;
@@ -37,6 +47,10 @@ export interface ProgressWatch {
   see(event: WatchEvent<Pod>): void;
   /** Takes a file of this node; returns what it counts as. */
   take(file: ProgressFile, node: string): ProgressFileDecision['answer'];
+  /** Takes what the logs of a node say; returns for each what it counts as. */
+  takeLogs(reports: Omit<LogReports, 'schema'>): readonly LogDecision[];
+  /** The logs of a node that its agent shall follow. */
+  wantedLogs(node: string): readonly WantedLog[];
   /** Takes a step that this pod reports about itself; returns what it counts as. */
   takeStep(podUid: string, step: number): ProgressFileDecision['answer'];
   /** Called for every message that is sent. If it may open an incident, the last known progress of its jobs is written at once, before they are stopped. */
@@ -47,12 +61,15 @@ export interface ProgressWatch {
   forget(job: JobRef): void;
 }
 
+/** What is read in logs comes after the files of all ranks. */
+const behindFiles = preflightLimits.size;
 /** While writes keep failing, they are logged this often, ms. */
 const remindMs = 60_000;
 /** Jobs are judged this often, ms. */
 const lookMs = 1000;
 
-export function watchProgress({ write, everyMs, hang, job, metrics, log, signal }: ProgressOptions): ProgressWatch {
+export function watchProgress(options: ProgressOptions): ProgressWatch {
+  const { write, everyMs, logFormat, hang, job, metrics, log, signal } = options;
   const timing = timingUntil(signal, log);
   const pods = openTrainingPods(timing.now, (ref) => job(ref)?.ref);
   const workers = countWorkers((ref) => job(ref)?.ref ?? ref);
@@ -66,7 +83,20 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     onWrite: reportWrite,
     signal,
   });
-  const hangs = watchHangs({ ...hang, raise, job, pod: pods.get, working: workers.of, now: timing.now, log });
+  const logs = openLogTable(pods.isLatest);
+  const hangs = watchHangs({
+    ...hang,
+    raise,
+    job,
+    pod: pods.get,
+    working: workers.of,
+    isRead: logs.isRead,
+    witnesses: (ref, since) => logs.watchdogsOf(ref.uid, since),
+    now: timing.now,
+    log,
+  });
+  /** By job: UID of the pod that wrote the last file that counted. */
+  const fileWriters = new Map<string, string>();
   /** Oddities that were logged, by pod and kind, so that each is logged once. */
   const reported = new Set<string>();
   let remindedAt = -Infinity;
@@ -93,6 +123,23 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     hang.raise(ref, fault, onLost);
   }
 
+  const writesFiles = ({ uid }: JobRef): boolean => pods.isLatest(fileWriters.get(uid) ?? '');
+
+  function loggingJob(pod: TrainingPod): LoggingJob | undefined {
+    const view = job(pod.job);
+    const { uid } = pod.job;
+    return view && { view, rank: rankIn(pod), writesFiles: writesFiles(pod.job), isLate: hangs.isLate(uid) };
+  }
+
+  const takeLogs = logTaker({
+    table: logs,
+    writersOn: pods.writersOn,
+    jobOf: loggingJob,
+    logFormat,
+    count,
+    onAnswer: (answer) => metrics.logReports.inc({ answer }),
+  });
+
   function look(): void {
     hangs.judgeAll();
     timing.after(lookMs, look);
@@ -112,12 +159,16 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     const decision = decideProgress(file, writers, Date.now());
     metrics.progressFiles.inc({ answer: decision.answer });
     if (decision.answer !== 'counted') return decision.answer;
-    const { pod } = decision;
-    for (const odd of decision.odd) reportOdd(pod, odd);
-    const accepted = writer.take(pod, file.rank, decision.progress);
-    if (accepted === 'stepped-back') reportOdd(pod, 'step-back');
-    if (accepted !== 'not-its-turn') hangs.take(pod, writer.newest(pod.job.uid) ?? decision.progress);
+    fileWriters.set(decision.pod.job.uid, decision.pod.uid);
+    count(decision, file.rank, 'file');
     return 'counted';
+  }
+
+  function count({ pod, odd, progress }: CountedProgress, rank: number, from: 'file' | 'log'): void {
+    for (const each of odd) reportOdd(pod, each);
+    const accepted = writer.take(pod, from === 'file' ? rank : behindFiles + rank, progress);
+    if (accepted === 'stepped-back') reportOdd(pod, 'step-back');
+    if (accepted !== 'not-its-turn') hangs.take(pod, writer.newest(pod.job.uid) ?? progress, from);
   }
 
   /** Dated by our own clock: the step was done just before. */
@@ -140,6 +191,8 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
       else pods.remove(uid);
     },
     take,
+    takeLogs,
+    wantedLogs: (node) => wantedLogs(pods.writersOn(node), loggingJob, logFormat),
     takeStep,
     onMessage({ kind, starts }) {
       if (kind !== 'faultsObserved' && kind !== 'recover') return;
@@ -154,6 +207,8 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     forget({ uid }) {
       writer.forget(uid);
       hangs.forget(uid);
+      logs.forget(uid);
+      fileWriters.delete(uid);
     },
   };
 }

@@ -12,7 +12,10 @@ import { logDefects } from '../log-defects.ts';
 export interface WatchContext {
   readonly kube: Kube;
   readonly outbox: Outbox;
-  readonly metrics: Pick<ControllerMetrics, 'podFaults' | 'recoveryLabelsIgnored' | 'watchBreaks'>;
+  readonly metrics: Pick<
+    ControllerMetrics,
+    'nodeFaults' | 'podFaults' | 'recoveryLabelsIgnored' | 'unobservable' | 'watchBreaks'
+  >;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }

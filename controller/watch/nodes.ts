@@ -16,6 +16,7 @@ import {
 import { faultMessage, nodeMessage } from '../outbox/messages.ts';
 import type { Workflows } from '../temporal.ts';
 import { follow, enqueue, type WatchContext } from './follow.ts';
+import { type NodeStateWatch, watchNodeState } from './node-state.ts';
 import { followOutages } from './outages.ts';
 import { pause, retryWhileLeading } from './retry-while-leading.ts';
 
@@ -24,7 +25,7 @@ type Node = Parameters<typeof nodeView>[0];
 export interface NodesWatchOptions extends WatchContext {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
-  readonly readiness: ControllerSettings['nodes'];
+  readonly settings: ControllerSettings['nodes'];
   /** Pauses between looks at a workflow that has not ended yet, ms. */
   readonly lookAgainMs?: readonly number[];
 }
@@ -38,6 +39,9 @@ export interface NodesWatch {
   acceleratorsOf(node: string): Amounts | undefined;
   /** Names of the nodes with accelerators. */
   accelerated(): readonly string[];
+  readonly offered: NodeStateWatch['offered'];
+  /** Sends a fault to the workflow of its node. */
+  report(node: string, fault: Fault): void;
   /** Resolves when node workflows were notified of changes while no controller led, and returned machines were checked. */
   readonly settled: Promise<void>;
 }
@@ -50,14 +54,18 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   const looked = new Set<string>();
   let listed = false;
   const outages = followOutages({
-    settings: options.readiness,
+    settings: options.settings,
     notify: (node, fault) => void notifyOutage(node, fault),
     log,
     signal,
   });
+  const state = watchNodeState({ ...options, send: report });
 
   const watched = follow<Node>(options, {
-    onReachability: outages.setReachable,
+    onReachability(isReachable) {
+      outages.setReachable(isReachable);
+      state.setReachable(isReachable);
+    },
     what: 'nodes',
     path: '/api/v1/nodes',
     trim: trimNode,
@@ -67,8 +75,13 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       if (seen) accelerators.set(view.name, acceleratorsOf(object));
       else accelerators.delete(view.name);
       fold(view.name, seen);
-      if (seen) outages.see(object);
-      else outages.forget(view.name);
+      if (seen) {
+        outages.see(object);
+        state.see(object);
+      } else {
+        outages.forget(view.name);
+        state.forget(view.name);
+      }
       if (!seen) looked.delete(view.uid);
       else if (listed) void lookAtReturned(view.name, seen);
     },
@@ -86,6 +99,13 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       object: await readNode(options.kube, node),
     }));
     if (!read?.object || readinessOf(read.object).ready || readinessOf(read.object).transition !== fault.seenAt) return;
+    followNode(node);
+    enqueue(options, faultMessage({ kind: 'node', node }, fault));
+  }
+
+  function report(node: string, fault: Fault): void {
+    log.warn({ node, fault }, 'a fault of a node');
+    options.metrics.nodeFaults.inc({ code: fault.code });
     followNode(node);
     enqueue(options, faultMessage({ kind: 'node', node }, fault));
   }
@@ -157,6 +177,8 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     has: (node) => accelerators.has(node) || (isListed ? false : undefined),
     acceleratorsOf: (node) => accelerators.get(node),
     accelerated: outages.accelerated,
+    offered: state.offered,
+    report,
     settled,
   };
 }

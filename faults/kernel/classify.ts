@@ -30,6 +30,13 @@ const others: Readonly<Record<OtherLine['code'], FaultJudgement>> = {
     because:
       'The driver says without an Xid that a GPU has fallen off the bus or does not respond; reboot, as for Xid 79.',
   },
+  nvlink: {
+    severity: 'critical',
+    action: 'reset-gpu',
+    standing: 'current',
+    because:
+      'The driver could not read which NVLinks of a GPU have a partner; its links cannot be trained before a reset.',
+  },
   peermem: {
     severity: 'application',
     action: 'restart-app',

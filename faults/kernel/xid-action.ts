@@ -1,35 +1,21 @@
 /** The action for an Xid. Xid 154 contains the driver's own recovery action, which overrides the catalogue. */
 
-import type { Action } from '../../contract/faults/faults.ts';
 import { lookUp } from './catalogue.ts';
 import type { FaultJudgement } from './judgement.ts';
+import { nvlink5Error } from './nvlink5.ts';
+import { recoveryActionIn } from './recovery-action.ts';
 import type { XidLine } from './xid.ts';
 
-/** States that Xid 154 names, in lower case. Source: NVIDIA's Xid catalogue and observed lines. */
-const recoveryStates: Readonly<Record<string, Action>> = {
-  none: 'ignore',
-  'gpu reset required': 'reset-gpu',
-  'drain p2p': 'reset-gpu',
-  'drain and reset': 'reset-gpu',
-  'node reboot required': 'reboot',
-};
-
-/** The new state in `... changed from 0x0 (None) to 0x2 (Node Reboot Required)`; a text without a change is the state itself. */
-function newState(message: string): string {
-  const change = /^.{0,400}\bto (?:0x[0-9a-f]{1,8} ?)?\(([^()]{1,64})\)/i.exec(message);
-  return (change?.[1] ?? message).trim().replace(/\.$/, '').toLowerCase();
-}
-
 function obey154({ message }: XidLine): FaultJudgement {
-  const state = newState(message);
-  const action = Object.hasOwn(recoveryStates, state) ? recoveryStates[state] : undefined;
+  const { number, words, action } = recoveryActionIn(message);
+  const state = number === undefined ? `"${words}"` : `0x${number.toString(16)} ("${words}")`;
   const because =
     action === undefined
-      ? 'Xid 154 announces a recovery action that kcover does not know; a reset of the GPU is the safe choice.'
-      : `Xid 154 is the driver's own recovery action, now "${state}"; that is ${action}.`;
+      ? `Xid 154 announces ${state}, a recovery action that kcover does not know; a reboot is the safe choice, and a person has to check.`
+      : `Xid 154 is the driver's own recovery action, now ${state}; that is ${action}.`;
   return {
     severity: lookUp('xid', 154)?.severity ?? 'informational',
-    action: action ?? 'reset-gpu',
+    action: action ?? 'reboot',
     standing: 'current',
     because,
   };
@@ -44,6 +30,14 @@ export function decideXid(line: XidLine): FaultJudgement {
   }
   if (entry.action === 'follow-xid-154') return obey154(line);
   const { name, severity, action } = entry;
+  const decoded = nvlink5Error(line);
+  if (decoded)
+    return {
+      severity: decoded.severity,
+      action: decoded.action,
+      standing: 'current',
+      because: `Xid ${line.code} is "${name}"; ${decoded.why}; that is ${decoded.action}.`,
+    };
   if (entry.retired)
     return {
       severity,

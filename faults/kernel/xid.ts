@@ -31,7 +31,7 @@ export interface SxidLine {
 /** A driver line without a number that is still a fault. */
 export interface OtherLine {
   readonly kind: 'other';
-  readonly code: 'gpu-off-bus' | 'peermem';
+  readonly code: 'gpu-off-bus' | 'nvlink' | 'peermem';
   readonly pci: string | null;
   readonly message: string;
 }
@@ -46,6 +46,10 @@ const xid = new RegExp(
 const owner = /^pid=(?:'?<unknown>'?|'?(\d{1,10})'?)(?:, name=([^,]{0,64}))?(?:, *|$)/i;
 const offBus = new RegExp(
   String.raw`^(?:${device}|NVRM: )(?=.{0,300}(?:fallen off the bus|GPU at PCI:[0-9a-f:.]{5,20} (?:is )?not responding))`,
+  'i',
+);
+const nvlink = new RegExp(
+  String.raw`^(?:${device})?NVRM: (?:GPU\d{1,3} |GPU at PCI:[0-9a-f:.]{5,20}:? )?knvlinkUpdatePostRxDetectLinkMask\w{0,20}: Failed to update`,
   'i',
 );
 const peermem = /^nvidia[-_]peermem:? nv_get_p2p_free_callback:\d{1,9} ERROR detected invalid context, skipping/i;
@@ -99,6 +103,8 @@ function parseXid(text: string): XidLine | undefined {
 
 function parseOther(text: string): OtherLine | undefined {
   if (peermem.test(text)) return { kind: 'other', code: 'peermem', pci: null, message: text };
+  if (nvlink.test(text))
+    return { kind: 'other', code: 'nvlink', pci: parsePciAddress(text), message: text.replace(/^NVRM: /i, '') };
   if (offBus.test(text))
     return { kind: 'other', code: 'gpu-off-bus', pci: parsePciAddress(text), message: text.replace(/^NVRM: /i, '') };
   return undefined;

@@ -7,12 +7,16 @@ import {
   checkpointStrategies,
   hangResponses,
   type JobOverrides,
+  type JobSuppression,
   recoveryModes,
   referenceOverrides,
   type RestartLevel,
   restartLevels,
   overrideAnnotations,
 } from '../../contract/job/job-overrides.ts';
+import { oneLine } from '../../contract/text.ts';
+import { logChoices, logLimits } from '../../contract/progress/logs.ts';
+import { readOwnPattern } from '../../faults/logs/own/own-pattern.ts';
 
 /** An override: its key, its text, and its meaning. */
 interface Stated<T> {
@@ -47,7 +51,11 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     read.theirs('minReplicas', wholeNumber(1, 100_000)),
   );
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
+  const suppression = read.ours('suppression', suppressionOf)?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
+  const logFormat = read.ours('logFormat', oneOf(logChoices))?.means;
+  const logStep = read.ours('logStep', pattern('step'));
+  const logCheckpoint = read.ours('logCheckpoint', pattern('checkpoint'));
   const listed = read.ours('allowedSizes', sizes);
   // An unusable value about sizes was meant to exclude some: as it is unknown which, all smaller ones are excluded.
   const isUnclear =
@@ -64,6 +72,10 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     ...(level && { level: level.means }),
     ...(hang && { hang }),
     ...(retries && { retries: retries.means }),
+    ...(suppression && { suppression }),
+    ...(logFormat && { logFormat }),
+    ...(logStep && { logStep: logStep.means }),
+    ...(logCheckpoint && { logCheckpoint: logCheckpoint.means }),
   };
   return Object.keys(overrides).length === 0 && ignored.length === 0 ? undefined : { ...overrides, ignored };
 }
@@ -152,12 +164,37 @@ const wholeNumber =
     return means >= least && means <= most ? { means } : { wrong: `is no whole number from ${least} to ${most}` };
   };
 
+/** The agent uses it on lines of logs, so it is refused here where its time is not bounded. */
+const pattern =
+  (group: 'step' | 'checkpoint'): Reading<string> =>
+  (text) => {
+    if (text.length > logLimits.pattern) return { wrong: `has more than ${logLimits.pattern} characters` };
+    const read = readOwnPattern(text, group);
+    return read.kind === 'pattern' ? { means: text } : { wrong: `cannot be used as a pattern: ${read.because}` };
+  };
+
 /** `8,4,2`, in any order. */
 const sizes: Reading<readonly number[]> = (text) => {
   const parts = text.split(',').map((part) => part.trim());
   if (parts.length > mostAllowedSizes || !parts.every((part) => /^[1-9]\d{0,5}$/.test(part)))
     return { wrong: 'is no list of numbers of pods, such as 8,4,2' };
   return { means: [...new Set(parts.map(Number))].toSorted((a, b) => b - a) };
+};
+
+const mostCodes = 20;
+
+/** `xid/94,pod/exit until 2026-12-01T00:00:00Z: reason` */
+const suppressionOf: Reading<JobSuppression> = (text) => {
+  const [, list = '', until = '', reason = ''] =
+    /^([a-z0-9/*,_-]{1,500}) {1,5}until {1,5}([\dTZ:.+-]{10,35}): (.{1,200})$/i.exec(text.slice(0, 800)) ?? [];
+  const codes = list.split(',');
+  const isUsable =
+    codes.length <= mostCodes &&
+    codes.every((code) => /^[a-z-]{1,20}\/(?:[\w-]{1,40}|[\w-]{0,40}\*)$/.test(code)) &&
+    !Number.isNaN(Date.parse(until));
+  return isUsable
+    ? { means: { codes, until, reason: oneLine(reason, 200) } }
+    : { wrong: 'is no suppression, such as xid/94 until 2026-12-01T00:00:00Z: a known bug' };
 };
 
 /** At most 40 characters of it, on one line. */

@@ -3,10 +3,12 @@
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KcoverError } from '../../contract/errors.ts';
+import { parseHistory } from '../../contract/node/history.schema.ts';
 import type { KernelPosition } from '../../contract/faults/faults.ts';
 import { annotations } from '../../contract/ids.ts';
 import type { NodeView } from '../../contract/node/nodes.ts';
 import type { Amounts } from '../../contract/recovery/placement.ts';
+import { isAccelerator } from '../../faults/devices/accelerator.ts';
 import type { Kube } from '../client/connection.ts';
 import { isConflict, isNotFound } from '../client/errors.ts';
 import { amountsOf } from '../pods/requests.ts';
@@ -44,6 +46,12 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
     }),
     ...(judged && { judged }),
   };
+}
+
+/** What rules over time counted before a release; not part of the view, because an attempt has many nodes. */
+export function historyOf({ metadata }: V1Node): Pick<NodeView, 'history'> {
+  const history = parseHistory(metadata?.annotations?.[annotations.faultHistory]);
+  return history ? { history } : {};
 }
 
 /** The Ready condition of a Node object. */
@@ -89,6 +97,8 @@ export const annotationsOfNodes = [
   annotations.quarantineCordoned,
   annotations.quarantinePreflight,
   annotations.judged,
+  annotations.judgedState,
+  annotations.faultHistory,
   annotations.standbyNodeTaken,
 ] as const;
 
@@ -132,9 +142,6 @@ function patchOf(edit: NodeEdit, uid: string, resourceVersion: string | undefine
   };
   return { metadata: { uid, resourceVersion, ...(edit.annotations && { annotations: edit.annotations }) }, spec };
 }
-
-/** `nvidia.com/gpu`, `metax-tech.com/gpu`, `huawei.com/Ascend910`, ... */
-export const isAccelerator = (resource: string): boolean => /^[^/]+\/(.*(gpu|npu)|ascend.*)$/i.test(resource);
 
 /** The accelerators among resources. */
 export const acceleratorsIn = (amounts: Amounts): Amounts =>

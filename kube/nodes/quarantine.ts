@@ -4,8 +4,10 @@ import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import type { QuarantineRequest } from '../../contract/wire/activities.ts';
 import { annotations } from '../../contract/ids.ts';
 import type { KernelPosition } from '../../contract/faults/faults.ts';
+import type { NodeHistory } from '../../contract/node/history.ts';
 import type { Quarantined } from '../../contract/node/nodes.ts';
 import { oneLine } from '../../contract/text.ts';
+import { judgedStateOf } from './judged.ts';
 import { annotationsOfNodes, formatJudged, type NodeEdit, type QuarantineTaint, quarantineTaint } from './nodes.ts';
 
 export interface QuarantineSettings {
@@ -58,17 +60,27 @@ export function quarantineFound(node: V1Node, { taint }: QuarantineSettings): Om
   };
 }
 
-/** Removes the taint, cordon and annotations of this incident, and records the last kernel line taken into account. Changes of another incident stay. */
+/** Removes the taint, cordon and annotations of this incident, and records what was taken into account and what rules count. Changes of another incident stay. */
 export function releaseEdit(
   node: V1Node,
-  request: { readonly incident: string; readonly judged?: KernelPosition | undefined },
+  request: {
+    readonly incident: string;
+    readonly judged?: KernelPosition | undefined;
+    readonly history?: NodeHistory | undefined;
+  },
   { taint }: QuarantineSettings,
 ): { readonly ours: boolean; readonly change: NodeEdit | undefined } {
   const before = incidentOf(node);
-  const judged = request.judged && { [annotations.judged]: formatJudged(request.judged) };
-  if (before === undefined) return { ours: false, change: judged && { annotations: judged } };
-  if (before !== request.incident) return { ours: false, change: undefined };
+  const history = request.history?.length ? { [annotations.faultHistory]: JSON.stringify(request.history) } : {};
   const tainted = quarantineTaint(node, taint) !== undefined;
+  const position = request.judged && { [annotations.judged]: formatJudged(request.judged) };
+  const judged = { ...position, ...judgedStateOf(node) };
+  // Without our annotation a taint is somebody else's. Without the taint too, somebody has removed both, and that is a release.
+  if (before === undefined) {
+    const known = tainted ? position : judged;
+    return { ours: false, change: known && Object.keys(known).length > 0 ? { annotations: known } : undefined };
+  }
+  if (before !== request.incident) return { ours: false, change: undefined };
   return {
     ours: true,
     change: {
@@ -81,6 +93,7 @@ export function releaseEdit(
         [annotations.quarantineCordoned]: null,
         ...withoutPreflight(node),
         ...judged,
+        ...history,
       },
     },
   };

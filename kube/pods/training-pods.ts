@@ -6,7 +6,10 @@ import { type PodPlace, memberOf } from './ranks.ts';
 import { timeOf } from '../client/time.ts';
 
 export interface TrainingPod {
+  readonly name: string;
   readonly uid: string;
+  /** The container that trains: the one that `kubectl logs` shows. */
+  readonly container: string;
   readonly job: JobRef;
   /** Workload name, as in the name of a progress file. */
   readonly workload: string;
@@ -29,7 +32,9 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
   const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
   const startedAt = (status?.containerStatuses ?? []).flatMap((container) => startOf(container) ?? []).toSorted()[0];
   return {
+    name: metadata?.name ?? '',
     uid: metadata?.uid ?? '',
+    container: trainerOf(pod),
     job: member.workload.job,
     workload: member.workload.name,
     place: member.place,
@@ -39,6 +44,14 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
     ...(ended && { ended }),
   };
 }
+
+/** As kubectl chooses it. Whatever adds containers to pods sets the annotation, or adds them behind the first. */
+function trainerOf({ metadata, spec }: V1Pod): string {
+  const names = spec?.containers.map(({ name }) => name) ?? [];
+  return names.find((name) => name === metadata?.annotations?.[defaultContainer]) ?? names[0] ?? '';
+}
+
+const defaultContainer = 'kubectl.kubernetes.io/default-container';
 
 /** Whether it runs: it is not terminating, and none of its containers waits to be started. */
 export function isWorking({ metadata, status }: V1Pod): boolean {

@@ -39,5 +39,7 @@ function blameOfOne({ source, code, action, unobservable, message }: Fault): Bla
   if (unobservable !== undefined) return 'unknown';
   // Evicted for exceeding its own requests.
   if (code === 'pod/evicted' && /exceed/i.test(message)) return 'user';
+  // An IMEX domain spans nodes, and its recovery is no fault of the job.
+  if (code === 'xid/154' && action === 'restart-app') return 'platform';
   return byCode[code] ?? (action === undefined ? traitsOf(source).blame : byAction[action]);
 }

@@ -39,7 +39,7 @@ export const categoryLimits = ({
 
 /**
  * A budget category for each blame: a limit of recoveries in a sliding window, and a back-off between two of them that doubles up to a limit.
- * User code that keeps failing without a newer checkpoint waits for a person. Categories are independent; a recovery whose blame was not
+ * A job that has used up its recoveries for life, or whose code keeps failing without a newer checkpoint, waits for a person. Categories are independent; a recovery whose blame was not
  * recorded counts in all of them.
  */
 export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
@@ -50,6 +50,7 @@ export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
   const unblamed = recent.filter((one) => one.blame === undefined);
   const counted = recent.filter((one) => one.blame === undefined || one.blame === blame);
   return (
+    usedUp(facts, recent, budget) ??
     crashLoop(facts, recent, budget) ??
     overdrawn(counted, categoryLimits(budget)[blame], words[blame], recent, budget, now) ??
     overdrawn(unblamed, budget.recoveries, 'unrecorded causes', recent, budget, now) ??
@@ -115,6 +116,18 @@ const remindMs = 24 * 3_600_000;
 /** Older crashes are not part of a crash loop, ms. */
 const rowMs = 7 * remindMs;
 
+/** The whole life of a job, as far back as its workflow remembers: 200 recoveries. */
+function usedUp({ usage, now }: BudgetFacts, recent: readonly BudgetEntry[], budget: Budget): BudgetAnswer | undefined {
+  const counted = usage.filter((one) => one.asked === undefined);
+  const last = counted.at(-1);
+  if (budget.total === undefined || counted.length < budget.total || last === undefined) return undefined;
+  const because = `${recoveries(counted.length)} in the life of the job, and ${budget.total} are allowed; ${describeUsage(recent, budget)}`;
+  return { kind: 'exhausted', until: nextReminder(last, now), because };
+}
+
+const nextReminder = ({ startedAt }: BudgetEntry, now: number): number =>
+  startedAt + remindMs * (Math.floor((now - startedAt) / remindMs) + 1);
+
 function crashLoop(
   { usage, blame, progress, now }: BudgetFacts,
   recent: readonly BudgetEntry[],
@@ -124,7 +137,7 @@ function crashLoop(
   const row = crashesInARow(usage, progress, now);
   const [last] = row;
   if (last === undefined || row.length < budget.crashLoop) return undefined;
-  const until = last.startedAt + remindMs * (Math.floor((now - last.startedAt) / remindMs) + 1);
+  const until = nextReminder(last, now);
   const stands =
     progress.checkpointStep === undefined
       ? `no step beyond ${progress.step}`

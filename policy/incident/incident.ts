@@ -1,6 +1,6 @@
 import { formatDuration } from '../../contract/settings/duration.ts';
-import { type Fault, trainingHangs } from '../../contract/faults/faults.ts';
-import type { HangResponse } from '../../contract/job/job-overrides.ts';
+import { type Fault, noStepInLog, trainingHangs } from '../../contract/faults/faults.ts';
+import type { HangResponse, JobSuppression } from '../../contract/job/job-overrides.ts';
 import { faultsSentence } from '../../contract/faults/sentence.ts';
 import { traitsOf } from '../../contract/faults/sources.ts';
 import { jobTitle } from '../../contract/job/jobs.ts';
@@ -17,6 +17,7 @@ import { blameOf } from './blame.ts';
 import { judgeBudget, judgeLabel } from './budget.ts';
 import type { Undated } from '../decision.ts';
 import { jobPolicy } from '../job/policy.ts';
+import { whySuppressed } from '../node/suppression.ts';
 
 const isOfPod = ({ source }: Fault): boolean => traitsOf(source).about === 'pod';
 
@@ -25,22 +26,14 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   const { recovery } = settings;
   const policy = jobPolicy(facts.overrides, recovery);
   const dismissed = facts.faults.flatMap((fault) => {
-    const because = whyNothing(fault, facts);
+    const because = whyNothing(fault, facts) ?? suppressedBecause(fault, facts, policy.suppression, settings);
     if (because !== undefined) return [{ id: fault.id, because }];
     if (isHistory(fault, facts))
       return [{ id: fault.id, because: `${fault.message}, at ${fault.seenAt}`, notify: 'history' as const }];
+    if (fault.code === noStepInLog) return [notifyOnly(fault, policy.hang === 'ignore' ? 'ignore' : 'notify')];
     return fault.code === trainingHangs && policy.hang !== 'recover' ? [notifyOnly(fault, policy.hang)] : [];
   });
-  const limits = {
-    attempts: recovery.attempts,
-    holdMs: recovery.deadlines.hold,
-    stopMs: recovery.deadlines.stop,
-    restartMs: recovery.deadlines.restart,
-    placementMs: recovery.deadlines.placement,
-    overdue: recovery.overdue,
-    evidenceMs: recovery.evidence.within,
-    verify: { firstMs: recovery.verify.first, stallMs: recovery.verify.stall, mostMs: recovery.verify.most },
-  };
+  const limits = limitsOf(recovery);
   const progress = reached(facts.progress);
   const pending = facts.faults.filter((fault) => !dismissed.some((one) => one.id === fault.id));
   if (facts.askedBy)
@@ -101,6 +94,24 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   };
 }
 
+/** Deadlines of a recovery that starts under these settings. */
+export const limitsOf = ({
+  attempts,
+  deadlines,
+  overdue,
+  evidence,
+  verify,
+}: WorkerSettings['recovery']): RecoveryLimits => ({
+  attempts,
+  holdMs: deadlines.hold,
+  stopMs: deadlines.stop,
+  restartMs: deadlines.restart,
+  placementMs: deadlines.placement,
+  overdue,
+  evidenceMs: evidence.within,
+  verify: { firstMs: verify.first, stallMs: verify.stall, mostMs: verify.most },
+});
+
 /** Evidence for requests by label is captured once in this time, ms: repeated labels would fill the store otherwise. */
 const labelEvidenceMs = 10 * 60_000;
 
@@ -142,6 +153,23 @@ function onRequest(
 
 const recoverCommand = ({ job }: IncidentFacts): string =>
   `kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
+
+/** Suppressions of the settings, which may name jobs, then that of the job itself. */
+function suppressedBecause(
+  fault: Fault,
+  { job, now }: IncidentFacts,
+  own: JobSuppression | undefined,
+  { faults }: WorkerSettings,
+): string | undefined {
+  const title = `${job.namespace}/${job.name}`;
+  const because = whySuppressed(
+    fault,
+    own ? [...faults.suppressions, { ...own, owner: title }] : faults.suppressions,
+    now,
+    title,
+  );
+  return because && `${fault.code}: ${because}`;
+}
 
 /** The hang is only reported in an Event. */
 const notifyOnly = ({ id, message }: Fault, response: HangResponse): IncidentDecision['dismissed'][number] =>

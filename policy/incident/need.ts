@@ -1,6 +1,6 @@
 /** Whether a fault still needs a stop, from the present pods and the progress of training. */
 
-import { type Fault, nodeNotReady, trainingHangs } from '../../contract/faults/faults.ts';
+import { type Fault, nodeNotReady, noStepInLog, trainingHangs } from '../../contract/faults/faults.ts';
 import type { AttemptPod, JobView } from '../../contract/job/jobs.ts';
 import type { RecoveryFacts } from '../../contract/recovery/recovery.ts';
 import { movedOnMs } from './incident.ts';
@@ -28,7 +28,8 @@ export function whyNotNeeded(facts: RecoveryFacts, recoversHangs: boolean): stri
 /** Why the fault is over, wherever the pods are. */
 function whyOver(fault: Fault, { attempt }: RecoveryFacts): string | undefined {
   if (fault.quarantine?.state === 'released') return `${fault.node ?? 'its node'} was released`;
-  if (fault.code === trainingHangs && hasMovedOn(fault, attempt.job)) return 'training continues';
+  if ((fault.code === trainingHangs || fault.code === noStepInLog) && hasMovedOn(fault, attempt.job))
+    return 'training continues';
   if (fault.pod && hasMovedOn(fault, attempt.job, movedOnMs))
     return `training has moved on since ${fault.pod.name} failed`;
   return undefined;
@@ -45,6 +46,7 @@ const hasMovedOn = ({ seenAt }: Fault, job: JobView | undefined, byMs = 0): bool
 function whyUntouched(fault: Fault, facts: RecoveryFacts, recoversHangs: boolean): string | undefined {
   const { pods, terminating = [], nodes } = facts.attempt;
   if (fault.pod) return isOfAttempt(fault.pod, fault.seenAt, facts) ? undefined : whyReplaced(fault.pod.name, pods);
+  if (fault.code === noStepInLog) return 'only the log says that training hangs, which an Event has reported';
   if (fault.code === trainingHangs) return recoversHangs ? undefined : 'training hangs, which an Event has reported';
   const isOn = (some: readonly AttemptPod[]): boolean =>
     fault.node !== undefined && some.some(({ node }) => node === fault.node);

@@ -5,6 +5,7 @@ import { traitsOf } from '../../contract/faults/sources.ts';
 import { severities, type Severity } from '../../contract/recovery/plan.ts';
 import type { AttemptFacts } from '../../contract/recovery/recovery.ts';
 import { lookUp } from '../../faults/kernel/catalogue.ts';
+import { blocksWork, recoveryActionIn } from '../../faults/kernel/recovery-action.ts';
 
 /** A severity, and the sentence that says why. */
 export interface AssessedSeverity {
@@ -60,6 +61,9 @@ const stuck = 'the GPU does not respond until it is reset';
  */
 const endings: Readonly<Record<string, string>> = {
   'kernel/gpu-off-bus': unreachable,
+  'smi/gpu-lost': unreachable,
+  'smi/reset-required': stuck,
+  'smi/reboot-required': stuck,
   'xid/79': unreachable,
   'xid/167': unreachable,
   'xid/173': unreachable,
@@ -86,7 +90,10 @@ function endOfProcess({ code, action, message }: Fault): string | undefined {
   const known = Object.hasOwn(endings, code) ? endings[code] : undefined;
   if (known !== undefined) return known;
   // With the other states that Xid 154 names, work continues for a while.
-  if (code === 'xid/154') return /(?:gpu reset|node reboot) required\)?\.?$/i.test(message.trim()) ? stuck : undefined;
+  if (code === 'xid/154') {
+    const announced = recoveryActionIn(message);
+    if (announced.action !== 'restart-app') return blocksWork(announced) ? stuck : undefined;
+  }
   const [, number] = /^sxid\/(\d+)$/.exec(code) ?? [];
   const severity = number === undefined ? undefined : lookUp('sxid', Number(number))?.severity;
   if (severity === 'fatal' || severity === 'critical') return 'work over this switch is ended';

@@ -3,10 +3,12 @@ import type {
   CheckpointStrategy,
   HangResponse,
   JobOverrides,
+  JobSuppression,
   RecoveryMode,
   RestartLevel,
 } from '../../contract/job/job-overrides.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
+import { isCode } from '../node/rules/rule.ts';
 
 type Recovery = WorkerSettings['recovery'];
 
@@ -21,6 +23,8 @@ export interface JobPolicy {
   readonly hang: HangResponse;
   /** Recoveries for its own code; missing where the budget of the settings applies. */
   readonly retries?: number;
+  /** As far as the operator allows it. */
+  readonly suppression?: JobSuppression;
   /** Overrides that are not applied, a sentence each. */
   readonly ignored: readonly string[];
 }
@@ -47,6 +51,7 @@ export function jobPolicy(overrides: Partial<JobOverrides> | undefined, settings
   const retries = overrides?.retries === undefined ? undefined : Math.min(overrides.retries, jobMay.retries);
   if (retries !== undefined && retries !== overrides?.retries)
     ignored.push(`retries ${overrides?.retries} is above the operator's ${jobMay.retries}, which holds`);
+  const suppression = allowedSuppression(overrides?.suppression, jobMay.suppression, ignored);
   if (mode === 'force' && overrides?.checkpoint === 'on-termination')
     ignored.push('checkpoint on-termination: mode force leaves no time to save anything');
   return {
@@ -57,6 +62,20 @@ export function jobPolicy(overrides: Partial<JobOverrides> | undefined, settings
     level: choose('first-level', overrides?.level, jobMay.level, settings.levels.first),
     hang: choose('hang', overrides?.hang, jobMay.hang, settings.hang.response),
     ...(retries !== undefined && { retries }),
+    ...(suppression && { suppression }),
     ignored,
   };
+}
+
+/** Only the codes that the operator leaves to jobs. */
+function allowedSuppression(
+  suppression: JobSuppression | undefined,
+  allowed: readonly string[],
+  ignored: string[],
+): JobSuppression | undefined {
+  if (suppression === undefined) return undefined;
+  const codes = suppression.codes.filter((code) => allowed.some((one) => one === code || isCode(one, code)));
+  const others = suppression.codes.filter((code) => !codes.includes(code));
+  if (others.length > 0) ignored.push(`suppression of ${others.join(', ')} is not allowed by the operator`);
+  return codes.length > 0 ? { ...suppression, codes } : undefined;
 }

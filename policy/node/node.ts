@@ -1,96 +1,107 @@
 import type { NodeDecision, NodeFacts } from '../../contract/wire/activities.ts';
 import type { PreflightScope } from '../../contract/cluster.ts';
-import { type Fault, type KernelPosition, nodeNotReady, preflightFaults } from '../../contract/faults/faults.ts';
+import type { Fault, KernelPosition } from '../../contract/faults/faults.ts';
 import { faultSentence } from '../../contract/faults/sentence.ts';
 import { traitsOf } from '../../contract/faults/sources.ts';
-import type { Response, WorkerSettings } from '../../contract/settings/settings.schema.ts';
+import type { Effect } from '../../contract/node/history.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { Undated } from '../decision.ts';
+import { countedFor, type Judged, judgeFaults, type Verdict } from './judge.ts';
+import { strength } from './response.ts';
 
-const strength = { record: 0, warn: 1, restart: 2, quarantine: 3 } as const satisfies Record<Response, number>;
+export { responseTo } from './response.ts';
 
 /**
- * The response to new faults of a node. The strongest response wins; in mode `observe` a quarantine is only reported.
- * Source of the actions: NVIDIA's Xid catalogue; retired and unknown codes never act by themselves.
+ * The response to new faults of a node: all effects of all of them, of which the strongest names the decision; in mode `observe` a quarantine is
+ * only reported. Source of the actions: NVIDIA's Xid catalogue; retired and unknown codes never stop a job by themselves.
  */
 export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<NodeDecision> {
-  const times = { quietMs: settings.quarantine.quiet, askAgainMs: settings.quarantine.askAgain };
+  const known = facts.history ?? [];
+  const now = facts.now ?? Math.max(0, ...facts.faults.map(({ seenAt }) => Date.parse(seenAt)));
+  const { quiet, askAgain } = settings.quarantine;
+  const kept = (history: NodeDecision['history'] = known) => ({
+    history,
+    quietMs: Math.max(quiet, countedFor(history, now, settings)),
+    askAgainMs: askAgain,
+  });
   if (facts.askedBy) {
     return {
       kind: 'quarantine',
       reason: 'operator',
       faults: facts.faults,
       because: `${facts.askedBy.by} asked: ${facts.askedBy.reason}`,
-      ...times,
+      ...kept(),
     };
   }
   const counted = facts.faults.filter(
     (fault) => !wasJudged(fault, facts.judged) && !wasJudged(fault, facts.node?.judged),
   );
-  const worst = strongest(counted, settings);
+  const judged = judgeFaults(counted, { history: known, now, again: facts.again === true }, settings);
+  const worst = strongest(judged.verdicts);
   if (worst === undefined)
-    return { kind: 'record', faults: [], because: 'every line was taken into account before', ...times };
-
-  const { fault, response } = worst;
-  const because = faultSentence(fault);
-  if (response === 'quarantine') {
-    const kind = settings.mode === 'act' ? 'quarantine' : 'observe';
-    const preflight = preflightAlone(counted.filter((each) => responseTo(each, settings) === 'quarantine'));
-    return {
-      kind,
-      reason: taintValue(fault.code),
-      faults: counted,
-      because,
-      ...(preflight && { preflight }),
-      ...times,
-    };
-  }
-  if (response === 'restart') return { kind: 'restart', faults: counted, because, ...times };
-  if (response === 'warn') {
-    const why =
-      fault.standing === 'retired'
-        ? 'current hardware no longer emits this code'
-        : 'no rule acts on this code by itself';
-    return {
-      kind: 'warn',
-      faults: counted,
-      because: `${because}; ${why}`,
-      remedy: `kcover node quarantine ${fault.node ?? '<node>'} --reason "${fault.code}"`,
-      ...times,
-    };
-  }
-  return { kind: 'record', faults: counted, because: `${because}; ${recordedBecause(fault)}`, ...times };
+    return { kind: 'record', faults: [], because: 'every line was taken into account before', ...kept() };
+  return {
+    ...decisionOf(worst, judged, settings),
+    faults: counted,
+    ...(judged.verdicts.some(({ cancels }) => cancels) && { cancels: true as const }),
+    ...kept(judged.history),
+  };
 }
+
+type Answer = Omit<Undated<NodeDecision>, 'faults' | 'history' | 'quietMs' | 'askAgainMs'>;
+
+function decisionOf(worst: Verdict, { verdicts }: Judged, settings: WorkerSettings): Answer {
+  const { fault } = worst;
+  const because = becauseOf(worst, verdicts);
+  const restarts = verdicts.filter(({ effects }) => effects.includes('restart-job')).map((one) => one.fault.id);
+  const withRestarts = restarts.length > 0 && { restarts };
+  const asks = !verdicts.some(({ effects }) => effects.includes('quarantine'));
+  switch (strongestEffect(worst)) {
+    case 'ask':
+    case 'quarantine': {
+      const convicting = verdicts.filter(({ effects }) => effects.includes(asks ? 'ask' : 'quarantine'));
+      const preflight = preflightAlone(convicting.map((one) => one.fault));
+      return {
+        kind: settings.mode === 'act' ? 'quarantine' : 'observe',
+        reason: taintValue(fault.code),
+        because: asks ? `${because}; a person must decide` : because,
+        ...(asks && { asks, remedy: remedyOf(fault) }),
+        ...(preflight && { preflight }),
+        ...withRestarts,
+      };
+    }
+    case 'restart-job':
+      return { kind: 'restart', because, ...withRestarts };
+    case 'warn': {
+      const why =
+        fault.standing === 'retired'
+          ? 'current hardware no longer emits this code'
+          : 'no rule acts on this code by itself';
+      return {
+        kind: 'warn',
+        because: worst.rules.length > 0 ? because : `${because}; ${why}`,
+        remedy: remedyOf(fault),
+      };
+    }
+    case undefined:
+      return { kind: 'record', because: worst.because.length > 0 ? because : `${because}; ${recordedBecause(worst)}` };
+  }
+}
+
+/** The sentence of the worst fault, with what the rules say of it and of others. */
+function becauseOf(worst: Verdict, verdicts: readonly Verdict[]): string {
+  const others = verdicts.filter((one) => one !== worst && one.effects.length > 0 && one.because.length > 0);
+  const also = [...new Set(others.map(({ fault, because }) => `${fault.code}: ${because.join('; ')}`))].slice(0, 2);
+  return [faultSentence(worst.fault), ...worst.because, ...also].join('; ');
+}
+
+const remedyOf = ({ node, code }: Fault): string => `kcover node quarantine ${node ?? '<node>'} --reason "${code}"`;
 
 /** Set when only a tenant's preflight calls for the quarantine: such quarantines have a limit of their own. */
 function preflightAlone(convicting: readonly Fault[]): PreflightScope | undefined {
   if (!convicting.every(({ source }) => traitsOf(source).byTenant === true)) return undefined;
   return { namespace: convicting[0]?.namespace ?? '' };
 }
-
-/** The configured response to one fault: by its code, else by its standing, else by its action. */
-export function responseTo(
-  fault: Pick<Fault, 'code' | 'action' | 'standing'>,
-  { faults, preflight }: Pick<WorkerSettings, 'faults' | 'preflight'>,
-): Response {
-  const own = faults.codes[fault.code];
-  if (own !== undefined) return own;
-  const ofCode = responsesByCode(faults, preflight)[fault.code];
-  if (ofCode !== undefined) return ofCode;
-  if (fault.standing === 'retired') return faults.responses.retired;
-  if (fault.standing === 'unknown' || fault.action === undefined) return faults.responses.unknown;
-  return faults.responses[fault.action];
-}
-
-/** Codes with a setting of their own. */
-const responsesByCode = (
-  { responses }: WorkerSettings['faults'],
-  { slow, storage, failed }: WorkerSettings['preflight'],
-): Readonly<Record<string, Response>> => ({
-  [nodeNotReady]: responses.notReady,
-  [preflightFaults.slow]: slow,
-  [preflightFaults.storage]: storage,
-  [preflightFaults.gpu]: failed,
-});
 
 /** True when the line is at or before the last one that was taken into account in the same boot. */
 export function wasJudged(fault: Fault, last: KernelPosition | undefined): boolean {
@@ -102,20 +113,19 @@ export function wasJudged(fault: Fault, last: KernelPosition | undefined): boole
   );
 }
 
-function strongest(
-  faults: readonly Fault[],
-  settings: WorkerSettings,
-): { fault: Fault; response: Response } | undefined {
-  let worst: { fault: Fault; response: Response } | undefined;
-  for (const fault of faults) {
-    const response = responseTo(fault, settings);
-    if (worst === undefined || strength[response] > strength[worst.response]) worst = { fault, response };
-  }
-  return worst;
+const strongestEffect = ({ effects }: Verdict): Effect | undefined =>
+  effects.toSorted((a, b) => strength[b] - strength[a])[0];
+
+/** The first of the strongest. */
+function strongest(verdicts: readonly Verdict[]): Verdict | undefined {
+  const weight = (verdict: Verdict): number => Math.max(0, ...verdict.effects.map((effect) => strength[effect]));
+  return verdicts.toSorted((a, b) => weight(b) - weight(a))[0];
 }
 
-const recordedBecause = (fault: Fault): string =>
-  fault.action === 'restart-app' ? 'only the application must restart' : 'the node needs no action';
+function recordedBecause({ fault, repeated }: Verdict): string {
+  if (repeated) return 'the driver repeats itself';
+  return fault.action === 'restart-app' ? 'only the application must restart' : 'the node needs no action';
+}
 
 /** `xid/79` -> `xid-79`: a taint value is a label value. */
 const taintValue = (code: string): string => code.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, 63);

@@ -148,10 +148,24 @@ function saveFirst({ facts, job, policy, settings, severity }: Planning): Checkp
     };
   }
   const gpus = job.gpus ?? podCount(facts.attempt);
-  const { choice, ...chosen } = chooseTiming({ severity, progress, gpus, now: facts.now ?? 0 }, settings.checkpoint);
+  const now = facts.now ?? 0;
+  const most = Math.min(settings.checkpoint.most, leftUntilDeadline(facts, now));
+  const { choice, ...chosen } = chooseTiming({ severity, progress, gpus, now }, { ...settings.checkpoint, most });
   const { timing, because, withinMs, stallMs } = chosen;
   if (choice === 'now') return { strategy: 'none', because, ...(timing.nextInMs > 0 && { timing }) };
   return { strategy: 'fresh', beyond: progress.checkpointStep ?? progress.step, withinMs, stallMs, because, timing };
+}
+
+/** A stop takes its time, so the wait ends so long before the node may be taken away, ms. */
+const stopBeforeMs = 2 * 60_000;
+
+/** A node that is still there so long after its deadline is not taken away, ms. */
+const notTakenMs = 30 * 60_000;
+
+/** How long the job may stay where it is, ms. */
+function leftUntilDeadline({ fresh }: RecoveryFacts, now: number): number {
+  const deadlines = fresh.flatMap(({ deadline }) => (deadline === undefined ? [] : [Date.parse(deadline)]));
+  return Math.max(0, Math.min(...deadlines.filter((at) => at > now - notTakenMs)) - now - stopBeforeMs);
 }
 
 /** Without an allowed size from the job, it keeps its size. A recovery that a person requested is not held: without capacity the pods stay pending. */

@@ -132,7 +132,15 @@ export const chartValues = z.strictObject({
       .regex(/^(\/[\w.-]*\w)+$/)
       .describe('On the node')
       .optional(),
+    podLogs: z.boolean().describe('Mount /var/log/pods of the node, for reading').optional(),
     updateStrategy: object.optional(),
+    checks: group({
+      nvidiaRuntime: z.string().describe('RuntimeClass that puts nvidia-smi into the container').optional(),
+      sys: flag,
+      mounts: flag,
+      chrony: flag,
+      scripts: z.string().describe('ConfigMap with executables').optional(),
+    }),
     ...pods,
   }),
   controller: group(replicated),

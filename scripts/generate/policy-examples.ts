@@ -10,6 +10,7 @@ import {
   referenceOverrides as theirs,
 } from '../../contract/job/job-overrides.ts';
 import { jobKinds } from '../../contract/job/jobs.ts';
+import { logChoices } from '../../contract/progress/logs.ts';
 
 /** A value in the form of the settings file, in YAML on one line, and its effect. */
 export type SettingExample = readonly [value: string, does: string];
@@ -34,6 +35,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
     '2',
     'when it crashes a third time without a newer checkpoint, that is refused until a person asks for it',
   ],
+  'budget.total': ['10', 'after ten recoveries in its life a job is left to a person'],
   'budget.label': ['2', 'the need-recovery label has two; `kcover recover` has no limit'],
   'budget.window': ['24h', 'recoveries are counted over a day'],
   'budget.backoff.first': ['1m', 'a minute passes between the end of the first recovery and the second'],
@@ -77,6 +79,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'jobMay.capacity': ['[hold, shrink]', 'no job may request standby nodes'],
   'jobMay.level': ['[job]', 'the whole job is restarted, whatever it asks for'],
   'jobMay.hang': ['[ignore, notify]', 'no job may ask to be restarted when it hangs'],
+  'jobMay.suppression': ['[pod/*, xid/94]', 'a job may let its own failures, and Xid 94, come to nothing for a while'],
   'jobMay.retries': ['5', 'a job that asks for 50 gets 5, and the incident says so'],
 
   ...Object.fromEntries(
@@ -184,6 +187,32 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
     limit: 'recovery.jobMay.retries',
     example: { [ours.retries]: '0' },
     does: 'its own crashes are left to its owner',
+  },
+  suppression: {
+    values: 'codes, `until` a time, and a reason',
+    means: 'faults that lead to nothing for this job until then',
+    limit: 'recovery.jobMay.suppression',
+    example: { [ours.suppression]: 'pod/exit until 2026-12-01T00:00:00Z: exits on purpose' },
+    does: 'its exits are recorded and nothing is restarted until December',
+  },
+  logFormat: {
+    values: logChoices.join(', '),
+    means:
+      'how the logs of its first and last rank are read for steps and checkpoints, where it writes no progress file',
+    example: { [ours.logFormat]: 'off' },
+    does: 'its logs are not read',
+  },
+  logStep: {
+    values: 'a regular expression with the named group `step`, at most 200 characters',
+    means: 'the lines of its logs that say that a step is done, in place of those of the format',
+    example: { [ours.logStep]: 'finished step (?<step>[0-9]+)' },
+    does: 'a line such as "finished step 1200" is step 1200',
+  },
+  logCheckpoint: {
+    values: 'a regular expression with the named group `checkpoint`, at most 200 characters',
+    means: 'the lines that say that a checkpoint of this step is complete',
+    example: { [ours.logCheckpoint]: 'saved step (?<checkpoint>[0-9]+)' },
+    does: 'a line such as "saved step 1200" is a checkpoint of step 1200',
   },
 };
 

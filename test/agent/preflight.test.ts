@@ -115,6 +115,7 @@ describe('a directory of preflight reports that hangs', () => {
       node: 'gpu-3',
       bootId: async () => 'boot',
       heartbeatMs: 60_000,
+      onFollow: () => undefined,
       log,
     });
     let looks = 0;

@@ -1,7 +1,7 @@
 import { symlink, utimes, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { ProgressAccepted } from '../../agent/upload/connection.ts';
+import type { CountedAnswer } from '../../agent/upload/connection.ts';
 import { type ProgressUploader, startProgressUploader } from '../../agent/progress/uploader.ts';
 import { trainerFiles } from '../../agent/progress/files.ts';
 import { progressDirectory, type ProgressFiles } from '../../contract/progress/progress.ts';
@@ -10,14 +10,14 @@ import { until } from './until.ts';
 
 let node: PreflightNode;
 let uploader: ProgressUploader;
-let answering: (files: ProgressFiles) => ProgressAccepted;
+let answering: (files: ProgressFiles) => CountedAnswer;
 let connections: number;
 let requests: ProgressFiles[] = [];
 let looks = 0;
 let logged: { level: number; msg: string; because?: string }[] = [];
 
-const all = ({ files }: ProgressFiles): ProgressAccepted => ({ kind: 'accepted', counted: files.map(() => true) });
-const none = ({ files }: ProgressFiles): ProgressAccepted => ({ kind: 'accepted', counted: files.map(() => false) });
+const all = ({ files }: ProgressFiles): CountedAnswer => ({ kind: 'accepted', counted: files.map(() => true) });
+const none = ({ files }: ProgressFiles): CountedAnswer => ({ kind: 'accepted', counted: files.map(() => false) });
 
 beforeEach(async () => {
   node = await preflightNode(progressDirectory);

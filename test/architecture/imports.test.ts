@@ -86,11 +86,22 @@ describe('workflow code', () => {
     ).toEqual([]);
   });
 
+  const ofCommands = sources
+    .filter((file) => folderOf(file) === 'cli')
+    .flatMap((file) => importsOf(file, textOf(file)))
+    .filter(({ what, typeOnly }) => folderOf(what) === 'workflows' && !typeOnly)
+    .map(({ what }) => what);
+
+  it('is run by commands', () => {
+    expect(ofCommands).toContain('workflows/recovery/run-phase.ts');
+  });
+
   it.each([
     'workflows/recovery/transitions.ts',
     'workflows/recovery/steps/index.ts',
     'workflows/recovery/status.ts',
     'workflows/recovery/record.ts',
+    ...new Set(ofCommands),
   ])('is pure in %s, which commands and tests read without Temporal', (file) => {
     expect([...reachable(file)].filter((what) => what.startsWith('@temporalio/'))).toEqual([]);
   });

@@ -132,6 +132,21 @@ describe('the pods', () => {
     ]);
   });
 
+  it('of agents get what checks need only where the values ask for it', async () => {
+    const checks = { nvidiaRuntime: 'nvidia', sys: true, mounts: true, chrony: true, scripts: 'my-checks' };
+    const { spec, container } = (await render(valuesFile({ agent: { checks } }))).pod('agent');
+    expect(spec.runtimeClassName).toBe('nvidia');
+    expect(container.env).toContainEqual({ name: 'NVIDIA_DRIVER_CAPABILITIES', value: 'utility' });
+    const paths = ['/host/sys', '/host/proc/1/mounts', '/run/chrony', '/etc/kcover/checks'];
+    const mountsOf = (mounts: typeof container.volumeMounts) => mounts?.map(({ mountPath }) => mountPath) ?? [];
+    expect(mountsOf(container.volumeMounts)).toEqual(expect.arrayContaining(paths));
+    expect(spec.volumes).toContainEqual({ name: 'checks', configMap: { name: 'my-checks', defaultMode: 0o555 } });
+    expect(spec.volumes).toContainEqual({ name: 'mounts', hostPath: { path: '/proc/1/mounts', type: 'File' } });
+    const usual = byDefault.pod('agent');
+    expect(usual.spec.runtimeClassName).toBeUndefined();
+    expect(mountsOf(usual.container.volumeMounts).filter((path) => paths.includes(path))).toEqual([]);
+  });
+
   it.each(['controller', 'worker'] as const)('of the %s have no privileges on their node', (role) => {
     const { spec, container } = byDefault.pod(role);
     expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });

@@ -20,6 +20,7 @@ const status: AgentStatus = {
     unavailable: 'it is a link',
   },
   progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
+  logs: { followed: 2, lines: 70, skipped: 9, sent: 4, failures: 1 },
 };
 const readings = { leading: () => true, messagesWaiting: () => 1, agentsLive: () => 2, agentsSilent: () => ['gpu-3'] };
 

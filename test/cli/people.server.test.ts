@@ -11,13 +11,14 @@ import type { PlanInput } from '../../cli/plan/facts.ts';
 import type { PlanReport } from '../../cli/plan/plan.ts';
 import { labels } from '../../contract/ids.ts';
 import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
+import type { NodeStatus } from '../../contract/node/nodes.ts';
 import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
-import { jobStart } from '../../contract/wire/starts.ts';
+import { jobStart, nodeStart } from '../../contract/wire/starts.ts';
 import type { JobStatus } from '../../contract/job/training-job.ts';
 import { connect } from '../../testbed/api.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
-import { jobView, kernelFault, settings } from '../support/builders.ts';
+import { jobView, kernelFault, nodeView, settings } from '../support/builders.ts';
 import { eventually, testServers, type TestServers } from '../support/rig.ts';
 import { kcover } from './kcover.ts';
 import { answerOf, type SimulatedCluster, simulatedCluster, serverEnvironment } from './live.ts';
@@ -28,6 +29,7 @@ const patience = 60_000;
 let fixture: SimulatedCluster;
 let running: RunningJob;
 let node: string;
+let podThere: string;
 let directory: string;
 let handle: WorkflowHandle;
 
@@ -72,6 +74,7 @@ beforeAll(async () => {
   );
   const [pod] = await awaitRunning(api(), running);
   node = pod?.spec?.nodeName ?? '';
+  podThere = pod?.metadata?.name ?? '';
   const { kind, namespace, name, uid } = running;
   const job: JobRef = { kind, namespace, name, uid };
   cluster.view = jobView({ ref: job, gpus: 8 });
@@ -115,6 +118,35 @@ describe('people and a recovery', () => {
     expect(observed).toMatchObject({ does: 'stops' });
     expect(unreachable).toMatchObject({ code: 2, stderr: expect.stringContaining('xid/79 needs --node') });
     expect((await status()).phase).toBe('watching');
+  });
+
+  it('see in the plan the fault of a node behind a pod that failed there', async () => {
+    const { cluster, rig } = fixture;
+    cluster.nodes.set(node, nodeView({ name: node, uid: `uid-${node}`, systemUuid: `machine-${node}` }));
+    // After the creation of the pod whose failure is assumed.
+    const seenAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { workflowType, ...start } = nodeStart(node, rig.taskQueue);
+    const quarantine = await rig.client.workflow.signalWithStart(workflowType, {
+      taskQueue: start.taskQueue,
+      workflowId: start.workflowId,
+      args: [{ node }],
+      signal: 'faultsObserved',
+      signalArgs: [{ faults: [kernelFault({ node, seenAt })] }],
+    });
+    await eventually(
+      () => quarantine.query<NodeStatus>('status'),
+      ({ phase }) => phase === 'quarantined',
+      patience,
+    );
+    const made = await plan('--fault', 'pod/exit', '--pod', podThere, '--config', join(directory, 'act.yaml'));
+    await quarantine.terminate('end of the test');
+    expect(made.facts.known.found).toMatchObject([{ code: 'xid/79', node, quarantine: { state: 'quarantined' } }]);
+    // The Node object itself has no taint: the node's workflow works on a simulated cluster.
+    expect(made).toMatchObject({
+      does: 'holds',
+      because: expect.stringContaining(`${node} is not quarantined`),
+      decisions: { incident: { kind: 'open', because: expect.stringContaining('xid/79') } },
+    });
   });
 
   it('see in the plan what could not be read without Temporal', async () => {

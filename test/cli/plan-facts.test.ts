@@ -85,11 +85,11 @@ describe('kcover plan --facts', () => {
 });
 
 describe('a file of facts', () => {
-  it('is read back as it was written, with every field that a plan uses', () => {
+  it('is read back as it was written, with every field that a plan uses', async () => {
     const { facts: read, settings: given } = parseFacts('facts.json', JSON.stringify(full));
     expect(read).toEqual(full);
     expect(given).toEqual(settings({ mode: 'act' }));
-    expect(planOf(read, given)).toEqual(planOf(full, settings({ mode: 'act' })));
+    expect(await planOf(read, given)).toEqual(await planOf(full, settings({ mode: 'act' })));
   });
 
   it.each([

@@ -9,19 +9,23 @@ import { at, hypothetical, planFacts } from './plan-facts.ts';
 
 const act = (more: object = {}) => settings({ mode: 'act', ...more });
 const onGpu3 = planFacts({ hypothetical: hypothetical('xid/79', { node: 'gpu-3' }) });
-const steps = (facts: PlanInput, how = act()) => planOf(facts, how).steps.map(({ step }) => step);
+const steps = async (facts: PlanInput, how = act()) => (await planOf(facts, how)).steps.map(({ step }) => step);
 const progress = { step: 1200, checkpointStep: 1100, at, pace: { msPerStep: 1000, stepsPerCheckpoint: 150 } };
 const training = (more: Partial<PlanInput> = {}) =>
   planFacts({ ...more, attempt: { ...planFacts().attempt, job: jobView({ progress, gpus: 32 }) } });
 
 describe('the plan for a job', () => {
-  it('does nothing where nothing is wrong', () => {
-    expect(planOf(planFacts(), act())).toMatchObject({ does: 'nothing', because: 'no fault is waiting', steps: [] });
+  it('does nothing where nothing is wrong', async () => {
+    expect(await planOf(planFacts(), act())).toMatchObject({
+      does: 'nothing',
+      because: 'no fault is waiting',
+      steps: [],
+    });
   });
 
-  it('names every step of a stop, in the order in which a recovery takes them', () => {
+  it('names every step of a stop, in the order in which a recovery takes them', async () => {
     const facts = training({ hypothetical: hypothetical('xid/79', { node: 'gpu-3' }) });
-    expect(steps(facts, act({ recovery: { approval: { dead: 8, degrading: 8, slow: 8 } } }))).toEqual([
+    expect(await steps(facts, act({ recovery: { approval: { dead: 8, degrading: 8, slow: 8 } } }))).toEqual([
       'quarantine',
       'approve',
       'evidence',
@@ -33,8 +37,8 @@ describe('the plan for a job', () => {
     ]);
   });
 
-  it('assumes that the node of a hypothetical fault is quarantined before the job is judged', () => {
-    const { does, steps: all, decisions } = planOf(onGpu3, act());
+  it('assumes that the node of a hypothetical fault is quarantined before the job is judged', async () => {
+    const { does, steps: all, decisions } = await planOf(onGpu3, act());
     expect(does).toBe('stops');
     expect(all[0]).toMatchObject({ step: 'quarantine', what: 'gpu-3: taint kcover.io/quarantine=xid-79:NoSchedule' });
     expect(decisions).toMatchObject({
@@ -44,16 +48,18 @@ describe('the plan for a job', () => {
     });
   });
 
-  it('does nothing for a code that no rule acts on, and names the command for a person', () => {
-    expect(planOf(planFacts({ hypothetical: hypothetical('xid/9999', { node: 'gpu-3' }) }), act())).toMatchObject({
-      does: 'nothing',
-      because: expect.stringContaining('no rule acts on this code'),
-      remedy: expect.stringContaining('kcover node quarantine gpu-3'),
-    });
+  it('does nothing for a code that no rule acts on, and names the command for a person', async () => {
+    expect(await planOf(planFacts({ hypothetical: hypothetical('xid/9999', { node: 'gpu-3' }) }), act())).toMatchObject(
+      {
+        does: 'nothing',
+        because: expect.stringContaining('a person must decide'),
+        remedy: expect.stringContaining('kcover node quarantine gpu-3'),
+      },
+    );
   });
 
-  it('shows in mode observe what would have been done', () => {
-    const plan = planOf(onGpu3, settings());
+  it('shows in mode observe what would have been done', async () => {
+    const plan = await planOf(onGpu3, settings());
     expect(plan).toMatchObject({
       does: 'nothing',
       because: expect.stringContaining('mode is observe'),
@@ -71,11 +77,11 @@ describe('the plan for a job', () => {
     expect(plan.steps.filter(({ otherwise }) => !otherwise)).toEqual([]);
   });
 
-  it('quarantines the node, and does nothing for a job that has no pod there', () => {
+  it('quarantines the node, and does nothing for a job that has no pod there', async () => {
     const [node] = planFacts().attempt.nodes;
     const facts = planFacts({ hypothetical: hypothetical('xid/79', { node: 'gpu-9' }) });
     const elsewhere = { ...facts, attempt: { ...facts.attempt, nodes: node ? [{ ...node, name: 'gpu-9' }] : [] } };
-    const { does, because, steps: all } = planOf(elsewhere, act());
+    const { does, because, steps: all } = await planOf(elsewhere, act());
     expect({ does, because, steps: all.map(({ step }) => step) }).toEqual({
       does: 'nothing',
       because: 'no pod of the job is left on gpu-9',
@@ -83,15 +89,15 @@ describe('the plan for a job', () => {
     });
   });
 
-  it('waits for the node of a pod that failed before anything else', () => {
-    const plan = planOf(planFacts({ hypothetical: hypothetical('pod/exit', { pod: 'llm-worker-1' }) }), act());
+  it('waits for the node of a pod that failed before anything else', async () => {
+    const plan = await planOf(planFacts({ hypothetical: hypothetical('pod/exit', { pod: 'llm-worker-1' }) }), act());
     expect(plan.steps[0]).toMatchObject({ step: 'wait', what: '500ms, until 2026-11-21T07:09:13.500Z' });
     expect(plan.does).toBe('stops');
   });
 
-  it('holds before the stop where there is no capacity', () => {
+  it('holds before the stop where there is no capacity', async () => {
     const capacity = { needed: 4, fit: 3, fitWithStandby: 3, standbyNodes: [], because: '2 nodes: cordoned' };
-    const plan = planOf(
+    const plan = await planOf(
       { ...training({ hypothetical: hypothetical('preflight/slow-node', { node: 'gpu-3' }) }), capacity },
       act(),
     );
@@ -124,8 +130,8 @@ describe('the plan for a job', () => {
     const planned = (capacityOfAll: PlanInput['capacityOfAll']) =>
       planOf({ ...facts, ...(capacityOfAll && { capacityOfAll }) }, act());
 
-    it('stops the whole job where it may be made smaller, as a recovery would', () => {
-      const plan = planned(all);
+    it('stops the whole job where it may be made smaller, as a recovery would', async () => {
+      const plan = await planned(all);
       expect(plan).toMatchObject({
         does: 'stops',
         decisions: { capacity: { kind: 'shrink', pods: 3 }, recovery: { plan: { level: { name: 'job' } } } },
@@ -140,11 +146,11 @@ describe('the plan for a job', () => {
       ]);
     });
 
-    it('names that step, and in mode observe as what would be done', () => {
-      const names = (how: WorkerSettings) =>
-        planOf({ ...facts, capacityOfAll: all }, how).steps.map(({ step }) => step);
+    it('names that step, and in mode observe as what would be done', async () => {
+      const names = async (how: WorkerSettings) =>
+        (await planOf({ ...facts, capacityOfAll: all }, how)).steps.map(({ step }) => step);
       const asked = act({ recovery: { approval: { dead: 8 } } });
-      expect(names(asked)).toEqual([
+      expect(await names(asked)).toEqual([
         'quarantine',
         'approve',
         'evidence',
@@ -155,7 +161,7 @@ describe('the plan for a job', () => {
         'restart',
         'verify',
       ]);
-      const observed = planOf({ ...facts, capacityOfAll: all }, settings());
+      const observed = await planOf({ ...facts, capacityOfAll: all }, settings());
       expect(observed).toMatchObject({
         does: 'nothing',
         decisions: { recovery: { kind: 'end', plan: { level: { name: 'pod' } } } },
@@ -164,60 +170,60 @@ describe('the plan for a job', () => {
       expect(observed.steps.map(({ what }) => what)).toContain('go on with 3 pods');
     });
 
-    it('holds where no size of the job finds capacity, or capacity was not looked up', () => {
-      expect(planned({ ...all, fit: 1 })).toMatchObject({
+    it('holds where no size of the job finds capacity, or capacity was not looked up', async () => {
+      expect(await planned({ ...all, fit: 1 })).toMatchObject({
         does: 'holds',
         because: expect.stringContaining('needs at least 2'),
       });
-      expect(planned(undefined)).toMatchObject({
+      expect(await planned(undefined)).toMatchObject({
         does: 'holds',
         because: expect.stringContaining('only the whole job can be shrunk'),
       });
     });
   });
 
-  it('holds while kcover or the job is paused, and names the command that resumes', () => {
+  it('holds while kcover or the job is paused, and names the command that resumes', async () => {
     const held = { by: 'bob', reason: 'demo' };
-    expect(planOf({ ...onGpu3, attempt: { ...onGpu3.attempt, paused: held } }, act())).toMatchObject({
+    expect(await planOf({ ...onGpu3, attempt: { ...onGpu3.attempt, paused: held } }, act())).toMatchObject({
       does: 'holds',
       remedy: 'kcover resume',
     });
-    expect(planOf({ ...onGpu3, known: { ...onGpu3.known, paused: held } }, act())).toMatchObject({
+    expect(await planOf({ ...onGpu3, known: { ...onGpu3.known, paused: held } }, act())).toMatchObject({
       does: 'holds',
       remedy: 'kcover resume pytorchjob/llm -n train',
     });
   });
 
-  it('refuses when the budget is used up, unless a person asks', () => {
+  it('refuses when the budget is used up, unless a person asks', async () => {
     const usage = Array.from({ length: 20 }, (_, index) => ({
       incident: `r${index}`,
       startedAt: Date.parse(at) - 60_000 * (index + 1),
       blame: 'hardware' as const,
     }));
     const known = { fresh: [], handled: [], usage };
-    expect(planOf({ ...onGpu3, known }, act())).toMatchObject({
+    expect(await planOf({ ...onGpu3, known }, act())).toMatchObject({
       does: 'nothing',
       because: expect.stringContaining('20 are allowed for hardware'),
     });
-    expect(planOf(planFacts({ known, hypothetical: hypothetical('operator/recover') }), act())).toMatchObject({
+    expect(await planOf(planFacts({ known, hypothetical: hypothetical('operator/recover') }), act())).toMatchObject({
       does: 'stops',
     });
   });
 
-  it('continues the open recovery, and judges its faults', () => {
+  it('continues the open recovery, and judges its faults', async () => {
     const fault = kernelFault({ quarantine: { state: 'quarantined', because: 'Xid 79' } });
     const open = { incident: 'recovery/train/llm/job-uid/x', stops: 0, attempts: 3, asked: false };
     const attempt = { ...planFacts().attempt, nodes: [tainted()] };
-    const { decisions, does } = planOf(
+    const { decisions, does } = await planOf(
       planFacts({ attempt, known: { fresh: [fault], handled: [], usage: [], open } }),
       act(),
     );
     expect({ does, incident: decisions.incident }).toEqual({ does: 'stops' });
   });
 
-  it('does nothing for a job that is not opted in', () => {
+  it('does nothing for a job that is not opted in', async () => {
     const attempt = { ...planFacts().attempt, job: jobView({ optedIn: false }) };
-    expect(planOf({ ...onGpu3, attempt }, act())).toMatchObject({
+    expect(await planOf({ ...onGpu3, attempt }, act())).toMatchObject({
       does: 'nothing',
       remedy: 'kcover start pytorchjob/llm -n train',
     });
@@ -270,9 +276,9 @@ describe('the plan for a job', () => {
 });
 
 describe('the page of kcover plan', () => {
-  it('shows what would be done, the hypothetical fault and what could not be read', () => {
+  it('shows what would be done, the hypothetical fault and what could not be read', async () => {
     const facts = { ...onGpu3, unseen: ['whether kcover is paused: connect to 127.0.0.1:1: refused'] };
-    const lines = pageOf(facts, planOf(facts, act())).split('\n');
+    const lines = pageOf(facts, await planOf(facts, act())).split('\n');
     expect(lines[0]).toBe('train/pytorchjob/llm   would stop pods');
     expect(lines).toContain('  assumed    xid/79 on gpu-3: hypothetical, not observed');
     expect(lines).toContain('  not seen   whether kcover is paused: connect to 127.0.0.1:1: refused');

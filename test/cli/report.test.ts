@@ -161,6 +161,15 @@ describe('the report of a recovery', () => {
     expect(reportOf(record, [{ attempt: 1, files: null }])).toContain('Not in the evidence store that was named.');
   });
 
+  it('names the ranks that the logs make suspects', () => {
+    const [evidence] = record.evidence ?? [];
+    if (evidence === undefined) throw new Error('the record has no evidence');
+    const suspects = [{ pod: 'llm-2', node: 'gpu-2', rank: 2, because: 'rank 2 is *behind*' }];
+    expect(reportOf({ ...record, evidence: [{ ...evidence, suspects }] }, undefined)).toContain(
+      'Suspect: llm-2 on gpu-2: rank 2 is \\*behind\\*',
+    );
+  });
+
   it('leaves out fields that a record of an earlier version lacks', () => {
     const { evidence: _, progress: __, ...old } = record;
     const text = reportOf({ ...old, faults: [], stops: [], timeline: [], runningPods: [] }, undefined);

@@ -70,7 +70,7 @@ function intake(limits: object = {}) {
       outbox,
       preflights,
       nodes: { has: never },
-      progress: { take: never, takeStep: never, isUpToDate: never },
+      progress: { take: never, takeStep: never, takeLogs: never, wantedLogs: () => [], isUpToDate: never },
       rounds: { next: never, waiting: never },
     }),
     agents: rememberAgents(() => 0),

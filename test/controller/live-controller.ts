@@ -53,6 +53,7 @@ export interface LiveOptions {
   readonly election?: { readonly enabled?: boolean; readonly name?: string };
   /** As in the settings file. */
   readonly progress?: object;
+  readonly nodes?: object;
 }
 
 export class LiveController {
@@ -61,7 +62,7 @@ export class LiveController {
   readonly #kube: Kube;
   readonly #directory: string;
   readonly #certificate: string;
-  readonly #options: Pick<LiveOptions, 'election' | 'progress'>;
+  readonly #options: Pick<LiveOptions, 'election' | 'progress' | 'nodes'>;
   readonly metrics = new Registry();
   #controller: Controller | undefined;
 
@@ -136,6 +137,7 @@ export class LiveController {
     const settings = controllerSettings.parse({
       temporal: { taskQueue: `controller-test-${run}` },
       progress: this.#options.progress,
+      nodes: this.#options.nodes,
       jobs: { lookAgain: '2s' },
       preflight,
       intake: {

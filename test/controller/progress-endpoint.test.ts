@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fastify, { type FastifyInstance } from 'fastify';
+import { logPath, type LogReport, type LogReports } from '../../contract/progress/logs.ts';
 import { type ProgressFile, progressPath } from '../../contract/progress/progress.ts';
 import { rejections } from '../../contract/wire/reports.ts';
 import { takeProgress } from '../../controller/progress/endpoint.ts';
@@ -16,13 +17,20 @@ const file = (rank: number, more: object = {}) => ({
 let server: FastifyInstance;
 let state: { leads: boolean; isUpToDate: boolean; known: boolean };
 let taken: ProgressFile[];
+let takenLogs: LogReport[];
 
 beforeEach(() => {
   state = { leads: true, isUpToDate: true, known: true };
   taken = [];
+  takenLogs = [];
   server = fastify();
   const taker = {
     isUpToDate: () => state.isUpToDate,
+    wantedLogs: () => [],
+    takeLogs({ logs }: Pick<LogReports, 'logs'>) {
+      takenLogs.push(...logs);
+      return logs.map(({ pod }) => (pod === 'mine' ? ('counted' as const) : ('no-pod' as const)));
+    },
     takeStep: () => 'counted' as const,
     take(given: ProgressFile) {
       taken.push(given);
@@ -82,5 +90,40 @@ describe('the intake of progress files', () => {
     Object.assign(state, given);
     expect(await send(file(0))).toMatchObject({ status, body: { error } });
     expect(taken).toEqual([]);
+  });
+});
+
+const watchdog = (group: string) => ({ at: '2026-11-21T07:00:00Z', what: 'timeout', rank: 3, group });
+
+describe('the intake of what logs say', () => {
+  const report = (pod: string, more: object = {}) => ({ pod, at: '2026-11-21T07:00:00.250Z', step: 7, ...more });
+  async function sendLogs(more: object) {
+    const payload = { schema: 1, node: 'gpu-1', read: ['mine'], logs: [], ...more };
+    const answer = await server.inject({ method: 'POST', url: logPath, payload });
+    return { status: answer.statusCode, body: answer.json<{ error?: string; counted?: boolean[] }>() };
+  }
+
+  it('says of each log whether it counts', async () => {
+    expect(await sendLogs({ logs: [report('mine'), report('other')] })).toEqual({
+      status: 200,
+      body: { counted: [true, false] },
+    });
+    expect(takenLogs.map(({ pod }) => pod)).toEqual(['mine', 'other']);
+  });
+
+  it.each<[string, object]>([
+    ['text that it does not know', { logs: [report('mine', { line: 'secret' })] }],
+    ['a step that is no integer', { logs: [report('mine', { step: -1 })] }],
+    ['a watchdog with text of several lines', { logs: [report('mine', { watchdogs: [watchdog('a\nb')] })] }],
+    ['more watchdogs than a report may have', { logs: [report('mine', { watchdogs: Array(17).fill(watchdog('a')) })] }],
+    ['more logs than a node may have', { logs: Array.from({ length: 33 }, () => report('mine')) }],
+    ['a pod that cannot be one', { read: ['../etc'] }],
+  ])('refuses %s', async (_sentence, more) => {
+    expect(await sendLogs(more)).toMatchObject({ status: 400, body: { error: 'malformed' } });
+    expect(takenLogs).toEqual([]);
+  });
+
+  it('refuses those of another node', async () => {
+    expect(await sendLogs({ node: 'gpu-2' })).toMatchObject({ status: 403, body: { error: 'other-node' } });
   });
 });

@@ -12,7 +12,9 @@ const file = (writtenAt: string, more: Partial<Progress> = {}): ProgressFile => 
   progress: { step: 1200, at: `${day}${writtenAt}`, ...more },
 });
 const pod = (uid: string, startedAt?: string): TrainingPod => ({
+  name: uid,
   uid,
+  container: 'pytorch',
   job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
   workload: 'llm',
   place: { rank: 0 },

@@ -1,11 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { trainingHangs } from '../../contract/faults/faults.ts';
 import type { JobOverrides } from '../../contract/job/job-overrides.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
 import { type HangOptions, type Hangs, watchHangs } from '../../controller/progress/hangs.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const pod: TrainingPod = {
+  name: 'llm-master-0',
   uid: 'pod',
+  container: 'pytorch',
   job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
   workload: 'llm',
   place: { rank: 0 },
@@ -22,7 +25,14 @@ const step = (number: number, more: Partial<JobProgress> = {}): JobProgress => (
 
 type Job = NonNullable<ReturnType<HangOptions['job']>>;
 let now: number;
-let cluster: { job: Job | undefined; pod: TrainingPod | undefined; working: number; isLive: boolean };
+let cluster: {
+  job: Job | undefined;
+  pod: TrainingPod | undefined;
+  working: number;
+  isLive: boolean;
+  isRead: boolean;
+  watchdogs: string[];
+};
 let raised: string[];
 let lose: (() => void) | undefined;
 let hangs: Hangs;
@@ -31,9 +41,11 @@ let defects: number;
 beforeEach(() => {
   [now, defects] = [0, 0];
   raised = [];
-  cluster = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, isLive: true };
+  cluster = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, isLive: true, isRead: true, watchdogs: [] };
   hangs = watchHangs({
-    settings: { times: 20, leastMs: 60_000 },
+    settings: { times: 20, leastMs: 60_000, witnesses: 2 },
+    isRead: () => cluster.isRead,
+    witnesses: () => ({ witnesses: cluster.watchdogs, suspects: [] }),
     job({ uid }) {
       if (uid === 'broken') throw new RangeError('Maximum call stack size exceeded');
       return cluster.job;
@@ -41,8 +53,9 @@ beforeEach(() => {
     pod: () => cluster.pod,
     working: () => cluster.working,
     isLive: () => cluster.isLive,
-    raise(_job, { message }, onLost) {
-      raised.push(`${now / 1000} ${message.split(';')[0]}`);
+    raise(_job, { code, message }, onLost) {
+      const what = code === trainingHangs ? '' : `${code}: `;
+      raised.push(`${now / 1000} ${what}${message.split(';')[0]}`);
       lose = onLost;
     },
     now: () => now,
@@ -60,15 +73,15 @@ function pass(seconds: number): void {
 
 describe('training that stands still', () => {
   it('is reported once, and again when it stops at a later step', () => {
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     pass(300);
-    hangs.take(pod, step(8));
+    hangs.take(pod, step(8), 'file');
     pass(300);
     expect(raised).toEqual(['60 no step for 1m after step 7', '360 no step for 1m after step 8']);
   });
 
   it('is reported again when the first report was lost', () => {
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     pass(60);
     lose?.();
     pass(10);
@@ -77,7 +90,7 @@ describe('training that stands still', () => {
 
   it('is not reported while steps are made, nor for a job that never reported one', () => {
     for (let second = 0; second < 100; second++) {
-      hangs.take(pod, step(second));
+      hangs.take(pod, step(second), 'file');
       pass(30);
     }
     hangs.forget('job');
@@ -86,11 +99,11 @@ describe('training that stands still', () => {
   });
 
   it('is not reported while the trainer says that it does something else, and is given its time when that ends', () => {
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     pass(50);
-    hangs.take(pod, step(7, { phase: 'evaluating' }));
+    hangs.take(pod, step(7, { phase: 'evaluating' }), 'file');
     pass(200);
-    hangs.take(pod, step(7, { phase: 'training' }));
+    hangs.take(pod, step(7, { phase: 'training' }), 'file');
     pass(59);
     expect(raised).toEqual([]);
     pass(1);
@@ -119,7 +132,7 @@ describe('training that stands still', () => {
     'is not reported for a job that %s, and is judged anew from the moment at which that ends',
     (_sentence, change) => {
       const before = { ...cluster };
-      hangs.take(pod, step(7));
+      hangs.take(pod, step(7), 'file');
       change();
       pass(500);
       expect(raised).toEqual([]);
@@ -133,13 +146,13 @@ describe('training that stands still', () => {
 
   it('is reported for a job that asks for it', () => {
     cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('notify') };
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     pass(60);
     expect(raised).toHaveLength(1);
   });
 
   it('is not reported when it was the controller that was suspended', () => {
-    hangs.take(pod, step(7));
+    hangs.take(pod, step(7), 'file');
     now += 3600_000;
     hangs.judgeAll();
     pass(59);
@@ -148,9 +161,54 @@ describe('training that stands still', () => {
     expect(raised).toHaveLength(1);
   });
 
+  it('is only suspected while the log alone says so, and is a hang when a watchdog says so too', () => {
+    hangs.take(pod, step(7), 'log');
+    pass(90);
+    expect(raised).toEqual(['60 progress/no-step: no step for 1m after step 7']);
+    cluster.watchdogs = ['watchdog of llm-worker-0 on gpu-2: a collective timed out'];
+    pass(90);
+    expect(raised.slice(1)).toEqual(['91 no step for 1m 31s after step 7']);
+  });
+
+  it('is a hang at once where a watchdog has spoken before the time has passed, and not before that', () => {
+    hangs.take(pod, step(7), 'log');
+    cluster.watchdogs = ['watchdog of llm-worker-0 on gpu-2: a collective timed out'];
+    pass(59);
+    expect(raised).toEqual([]);
+    pass(10);
+    expect(raised).toEqual(['60 no step for 1m after step 7']);
+  });
+
+  it('needs no second witness where the trainer itself writes a file, also when its log was read before', () => {
+    hangs.take(pod, step(7), 'log');
+    hangs.take(pod, step(8), 'file');
+    pass(60);
+    expect(raised).toEqual(['60 no step for 1m after step 8']);
+  });
+
+  it('is not even suspected while its log cannot be read', () => {
+    hangs.take(pod, step(7), 'log');
+    cluster.isRead = false;
+    pass(500);
+    expect(raised).toEqual([]);
+    cluster.isRead = true;
+    pass(60);
+    expect(raised).toHaveLength(1);
+  });
+
+  it('makes further logs be read when half of its time has passed, until the next step', () => {
+    hangs.take(pod, step(7), 'log');
+    pass(30);
+    expect(hangs.isLate('job')).toBe(false);
+    pass(1);
+    expect(hangs.isLate('job')).toBe(true);
+    hangs.take(pod, step(8), 'log');
+    expect(hangs.isLate('job')).toBe(false);
+  });
+
   it('is reported though another job cannot be judged', () => {
-    hangs.take({ ...pod, uid: 'x', job: { ...pod.job, uid: 'broken' } }, step(7));
-    hangs.take(pod, step(7));
+    hangs.take({ ...pod, uid: 'x', job: { ...pod.job, uid: 'broken' } }, step(7), 'file');
+    hangs.take(pod, step(7), 'file');
     pass(60);
     expect(raised).toHaveLength(1);
     expect(defects).toBe(60);

@@ -4,7 +4,9 @@ import { openTrainingPods, type TrainingPods } from '../../controller/progress/p
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const pod = (uid: string, more: Partial<TrainingPod> = {}): TrainingPod => ({
+  name: uid,
   uid,
+  container: 'pytorch',
   job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
   workload: 'llm',
   place: { rank: 0 },

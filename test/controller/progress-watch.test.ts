@@ -3,6 +3,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import type { JobRef } from '../../contract/job/jobs.ts';
+import type { LogReport } from '../../contract/progress/logs.ts';
 import type { ProgressFile } from '../../contract/progress/progress.ts';
 import { faultMessage, jobEndMessage, type WorkflowMessage, recoverMessage } from '../../controller/outbox/messages.ts';
 import { controllerMetrics } from '../../controller/metrics.ts';
@@ -79,8 +80,9 @@ beforeEach(() => {
       return true;
     },
     everyMs: 3600_000,
+    logFormat: 'auto',
     hang: {
-      settings: { times: 1, leastMs: 10 },
+      settings: { times: 1, leastMs: 10, witnesses: 2 },
       isLive: () => isLive,
       raise: (owner, fault) => void raised.push(`${owner.uid} ${fault.code}`),
     },
@@ -148,6 +150,43 @@ describe('progress of training', () => {
     progress.take(file(0, 1), 'gpu-1');
     await until(() => written.length > 0);
     expect(written).toEqual([1]);
+  });
+
+  const logs = (pod: string, more: Partial<LogReport> = {}) => [
+    { pod, at: '2026-11-21T07:01:00.000Z', step: 7, stepAt: '2026-11-21T07:01:00.000Z', ...more },
+  ];
+
+  it('is taken from a log, only of a pod on the node of the agent, and of its present container', async () => {
+    expect(progress.wantedLogs('gpu-1').map(({ pod: name }) => name)).toEqual(['llm-master-0', 'llm-worker-1']);
+    expect(progress.wantedLogs('gpu-2')).toEqual([]);
+    expect(progress.takeLogs({ node: 'gpu-2', read: [], logs: logs('worker-1') })).toEqual(['no-pod']);
+    const before = { at: '2026-11-21T06:59:00.000Z' };
+    expect(progress.takeLogs({ node: 'gpu-1', read: [], logs: logs('worker-1', before) })).toEqual(['stale']);
+    expect(progress.takeLogs({ node: 'gpu-1', read: ['worker-1'], logs: logs('worker-1') })).toEqual(['counted']);
+    await until(() => written.length > 0);
+    expect(written).toEqual([7]);
+  });
+
+  it('is taken from a file rather than from a log, whatever the ranks', () => {
+    expect(progress.takeLogs({ node: 'gpu-1', read: [], logs: logs('master-0') })).toEqual(['counted']);
+    expect(progress.take(file(1, 20), 'gpu-2')).toBe('counted');
+    expect(progress.takeLogs({ node: 'gpu-1', read: [], logs: logs('master-0') })).toEqual(['not-asked']);
+    expect(progress.wantedLogs('gpu-1')).toEqual([]);
+  });
+
+  it('of which only the log says that it stands still is not reported as a hang without a watchdog', async () => {
+    const read = ['master-0', 'worker-1'];
+    progress.takeLogs({ node: 'gpu-1', read, logs: logs('worker-1') });
+    await until(() => raised.length > 0);
+    expect(raised).toEqual(['job-uid progress/no-step']);
+    const watchdogs = [{ at: '2026-11-21T07:02:00.000Z', what: 'timeout', rank: 1 } as const];
+    progress.takeLogs({
+      node: 'gpu-1',
+      read,
+      logs: [{ pod: 'master-0', at: '2026-11-21T07:02:00.000Z', watchdogs }],
+    });
+    await until(() => raised.length > 1);
+    expect(raised[1]).toBe('job-uid progress/hang');
   });
 
   it('that stands still is reported once, to its job', async () => {

@@ -10,7 +10,9 @@ import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const job = (name = 'llm'): JobRef => ({ kind: 'PyTorchJob', namespace: 'train', name, uid: `uid-${name}` });
 const pod = (uid: string, of = job()): TrainingPod => ({
+  name: uid,
   uid,
+  container: 'pytorch',
   job: of,
   workload: of.name,
   place: { rank: 0 },

@@ -31,6 +31,8 @@ beforeEach(() => {
   const taker = {
     isUpToDate: () => state.isUpToDate,
     take: () => 'no-pod' as const,
+    takeLogs: () => [],
+    wantedLogs: () => [],
     takeStep(pod: string, step: number) {
       taken.push([pod, step]);
       return 'counted' as const;

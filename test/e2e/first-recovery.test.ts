@@ -195,14 +195,18 @@ describe('other kernel lines', () => {
     expect(live.recorder.isQuarantined(node.name)).toBe(false);
   });
 
-  it('only warns of an unknown code', async () => {
+  it('keeps new pods off a node with an unknown code, and leaves its job alone', async () => {
     const job = await live.pytorch();
     const { node } = lastOf(job);
     await breakGpu(node, 'NVRM: Xid (PCI:0000:5d:00): 999, pid=4242, name=python, something new');
-    const event = await live.event({ name: node.name, uid: node.uid }, 'FaultObserved', /xid\/999/);
+    const event = await live.event(
+      { name: node.name, uid: node.uid },
+      'FaultObserved',
+      /xid\/999.*a person must decide/,
+    );
     expect(event.type).toBe('Warning');
     await expectNothing(job);
-    expect(live.recorder.isQuarantined(node.name)).toBe(false);
+    expect(live.recorder.isQuarantined(node.name)).toBe(true);
   });
 });
 
@@ -277,9 +281,11 @@ describe('a person', () => {
     });
     const after = await live.cluster.api.core.readNode({ name: node.name });
     expect(after.spec?.taints ?? []).toEqual([]);
-    expect(Object.keys(after.metadata?.annotations ?? {}).filter((key) => key.startsWith('kcover.io/'))).toEqual([
-      annotations.judged,
-    ]);
+    expect(
+      Object.keys(after.metadata?.annotations ?? {})
+        .filter((key) => key.startsWith('kcover.io/'))
+        .toSorted(),
+    ).toEqual([annotations.faultHistory, annotations.judged, annotations.judgedState]);
   });
 });
 

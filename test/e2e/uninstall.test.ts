@@ -79,7 +79,7 @@ describe('kcover node release --all', () => {
   it('releases all quarantined nodes through their workflows, and keeps the judged marks', async () => {
     expect(await rowsOf()).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'released' })));
     expect(await Promise.all([broken, chosen].map(taintsOn))).toEqual([[], []]);
-    expect(await annotationsOn(broken)).toEqual([annotations.judged]);
+    expect(await annotationsOn(broken)).toEqual([annotations.faultHistory, annotations.judged, annotations.judgedState]);
     expect(await rowsOf()).toEqual([]);
   });
 

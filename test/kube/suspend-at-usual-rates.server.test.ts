@@ -13,7 +13,7 @@ import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attac
 import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
 import { eventually } from '../support/rig.ts';
 
-const ranks = 60;
+const ranks = 100;
 /** A kubelet takes a moment to end a deleted pod; until then the pod counts. */
 const terminationSeconds = 2;
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;

@@ -23,6 +23,19 @@ const faults: readonly Fault[] = [
     action: 'restart-app',
     kernel: { bootId: 'boot-1', sequence: 3 },
   }),
+  kernelFault({
+    id: 'kernel/boot-1/4',
+    code: 'xid/999',
+    action: 'contact-support',
+    standing: 'unknown',
+    kernel: { bootId: 'boot-1', sequence: 4 },
+  }),
+  kernelFault({
+    id: 'kernel/boot-1/5',
+    code: 'xid/154',
+    action: 'restart-app',
+    kernel: { bootId: 'boot-1', sequence: 5 },
+  }),
   {
     id: 'node/not-ready/1',
     source: 'node',
@@ -99,12 +112,15 @@ function viewIn({ view: was, quarantine, held }: NodeState, { machine, taint }: 
 
 const decisionOf = (state: NodeState, arrived: readonly Fault[], mode: Answer['mode'], at: number) => {
   const request = state.phase === 'deciding' ? state.batch.request : undefined;
-  const { view, judged } = state;
+  const { view, judged, history } = state;
   const facts = {
+    history,
+    now: at,
     ...(view && { node: view }),
     faults: arrived,
     ...(judged && { judged }),
     ...(request && { askedBy: request }),
+    ...(state.phase === 'reserving' && { again: true as const }),
   };
   return { ...decideNode(facts, modes[mode]), settings: 'test', at };
 };

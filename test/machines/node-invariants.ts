@@ -108,6 +108,30 @@ const invariants: readonly Invariant[] = [
     return missing.length > 0 && !endsWithoutNode(after) && `${missing.join()} was lost`;
   },
   ({ before, event, after }) => {
+    if (event.kind === 'observed' || event.kind === 'successorObserved' || before.phase === 'ended') return false;
+    const expected = before.phase === 'deciding' && event.kind === 'decided' ? event.decision.history : before.history;
+    return !same(after.history, expected) && 'the counts of rules were lost';
+  },
+  ({ after }) => after.history.length > 64 && 'the counts of rules grow without bound',
+  (step) => {
+    const { quarantine, held } = step.after;
+    return (
+      (quarantine?.asks === true || held?.asks === true) &&
+      addedBy(step).some(
+        ({ to, ...message }) =>
+          to === 'jobs' && 'state' in message && message.state !== 'in-service' && message.state !== 'not-ready',
+      ) &&
+      'jobs were told of a node that is only asked about'
+    );
+  },
+  ({ before, event, after }) =>
+    before.phase === 'deciding' &&
+    event.kind === 'decided' &&
+    event.decision.kind === 'quarantine' &&
+    event.decision.asks === undefined &&
+    (after.quarantine?.asks === true || after.held?.asks === true) &&
+    'a convicted node is still a question',
+  ({ before, event, after }) => {
     if (before.phase !== 'deciding' || event.kind !== 'decided') return false;
     const known = after.faults.map(({ id }) => id);
     return event.decision.faults.some(({ id }) => !known.includes(id)) && 'a fault that counts was forgotten';
@@ -152,7 +176,8 @@ const invariants: readonly Invariant[] = [
     'jobs believe in a quarantine that is not in force',
   (step, earlier) => {
     const { before, event } = step;
-    if (event.kind !== 'refused' || before.phase !== 'reserving' || before.faults.length === 0) return false;
+    if (event.kind !== 'refused' || before.phase !== 'reserving' || before.faults.length === 0 || before.held.asks)
+      return false;
     const isReported = addedBy(step).some((message) => message.to === 'jobs' && message.state === 'held');
     const last = earlier.findLast(
       ({ event: { kind } }) => kind === 'refused' || kind === 'decided' || kind === 'quarantineNotWritten',

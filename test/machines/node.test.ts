@@ -251,6 +251,29 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
         : after,
     ),
   ],
+  [
+    'a decision whose counts are forgotten',
+    /counts of rules were lost/,
+    defect('deciding', 'decided', (after, { history }) => ({ ...after, history })),
+  ],
+  [
+    'a release that forgets the counts',
+    /counts of rules were lost/,
+    defect('releasing', 'released', (after) => ({ ...after, history: [] })),
+  ],
+  [
+    'jobs that are told of a node that is only asked about',
+    /only asked about/,
+    defect('quarantining', 'quarantineWritten', (after) => ({
+      ...after,
+      outbox: [...after.outbox, { to: 'jobs', state: 'quarantined', faults: after.faults }],
+    })),
+  ],
+  [
+    'a fault that convicts a node and leaves it a question',
+    /still a question/,
+    defect('deciding', 'decided', (after, { quarantine }) => ({ ...after, quarantine }) as NodeState),
+  ],
   ['a new run that trusts the state', /look first/, defect('quarantined', 'runContinued', asBefore)],
   [
     'an end before its messages',
@@ -300,6 +323,7 @@ describe('the machine of a node', () => {
       kind: 'quarantine',
       because: 'xid/79',
       faults: [kernelFault()],
+      history: [],
       quietMs: 1,
       askAgainMs: 1,
       settings: 'x',
@@ -332,6 +356,7 @@ describe('the machine of a node', () => {
       kind: 'record',
       because: '',
       faults: state.inbox,
+      history: [],
       quietMs: 1,
       askAgainMs: 1,
       settings: 'x',

@@ -11,6 +11,7 @@ import type { Fault } from '../../contract/faults/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import type { AttemptPod, JobRef, JobView } from '../../contract/job/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/node/nodes.ts';
+import type { Suspect } from '../../contract/recovery/evidence.ts';
 import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import type { PreflightNote } from '../../contract/preflight/runs.ts';
 import type {
@@ -37,6 +38,8 @@ export class FakeCluster {
   pods: AttemptPod[] = [];
   private placedAt = '2026-11-21T06:00:00Z';
   readonly announced: Announcement[] = [];
+  /** What the evidence says of ranks. */
+  suspects: readonly Suspect[] = [];
   /** Faults that needed no action. */
   readonly dismissals: IncidentDecision['dismissed'][number][] = [];
   /** Number of observations of the attempt. */
@@ -56,6 +59,8 @@ export class FakeCluster {
   readonly reserving: { readonly nodeUid: string; readonly preflight?: PreflightScope }[] = [];
   /** Why nodes cannot be written, while set. */
   unwritable: string | undefined;
+  /** States of a node with which jobs were told of its faults. */
+  readonly notifiedStates: string[] = [];
   /** Why no node can be released despite retries, while set. */
   forbidden: string | undefined;
   /** A failing write has taken effect all the same. */
@@ -191,17 +196,18 @@ export class FakeCluster {
         this.change(node, { taint: { value: reason, ours: true, incident } });
         return { at: new Date().toISOString(), taint: 'ours', cordonedByUs: false };
       },
-      releaseNode: async ({ node, incident, judged }) => {
+      releaseNode: async ({ node, incident, judged, history }) => {
         if (this.forbidden !== undefined) throw toFailure(new KcoverError('kube.forbidden', this.forbidden));
         if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
         if (!this.nodes.has(node)) return { kind: 'gone' };
         const { taint, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
         if (taint?.ours === false || (taint?.incident ?? incident) !== incident)
           return { kind: 'not-ours', remainingTaint: 'the taint stays' };
-        this.nodes.set(node, { ...rest, ...(judged ? { judged } : {}) });
+        this.nodes.set(node, { ...rest, ...(judged ? { judged } : {}), ...(history && { history }) });
         return { kind: 'released' };
       },
       notifyJobs: async ({ node, faults }) => {
+        this.notifiedStates.push(...faults.map(({ quarantine }) => quarantine?.state ?? 'none'));
         if (!this.view?.optedIn || !this.pods.some((pod) => pod.node === node)) return [];
         await this.client?.workflow.getHandle(jobWorkflowId(this.job)).signal('faultsObserved', { faults });
         return [jobWorkflowId(this.job)];
@@ -260,6 +266,7 @@ export class FakeCluster {
           files: pods.length,
           bytes: 100,
           digest: 'd',
+          ...(this.suspects.length > 0 && { suspects: this.suspects }),
         };
       },
       decideCapacity: (request) => digest(decideCapacity(request, this.settings)),

@@ -43,11 +43,16 @@ export function quietRuntime(): void {
 export interface RigOptions {
   /** By default the servers of the whole run. */
   readonly ownTemporal?: string;
+  /** Of a rig that was closed: its workers are started again. */
+  readonly taskQueue?: string;
   /** Number of concurrent activities that wait for the cluster. */
   readonly waits?: number;
 }
 
-export async function startRig(given: Activities, { ownTemporal, waits = 100 }: RigOptions = {}): Promise<Rig> {
+export async function startRig(
+  given: Activities,
+  { ownTemporal, taskQueue = `test-${randomUUID()}`, waits = 100 }: RigOptions = {},
+): Promise<Rig> {
   quietRuntime();
   const { temporalAddress, workflowBundle } = testServers();
   const address = ownTemporal ?? temporalAddress;
@@ -56,7 +61,6 @@ export async function startRig(given: Activities, { ownTemporal, waits = 100 }: 
     NativeConnection.connect({ address }),
   ]);
   const client = new Client({ connection });
-  const taskQueue = `test-${randomUUID()}`;
   const activities = { ...withAnnouncements(given, { warn: () => undefined }) };
   const effects = await Worker.create({
     connection: native,

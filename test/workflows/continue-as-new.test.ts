@@ -20,6 +20,7 @@ let cluster: FakeCluster;
 let rig: Rig;
 let server: Server;
 let directory: string;
+let address: string;
 
 const status = (handle: WorkflowHandle) => handle.query<JobStatus>('status');
 const runs = async (workflowId: string): Promise<number> => {
@@ -50,9 +51,10 @@ describe('continue-as-new', () => {
       dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 30 },
     });
     await server.start();
+    address = `127.0.0.1:${port}`;
     rig = await startRig(
       activitiesOf(() => cluster),
-      { ownTemporal: `127.0.0.1:${port}` },
+      { ownTemporal: address },
     );
   });
   beforeEach(() => {
@@ -219,6 +221,71 @@ describe('continue-as-new', () => {
     await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'done' }] });
     expect(await rig.client.workflow.getHandle(`node/${node}`).result()).toMatchObject({ outcome: 'released' });
     expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence } });
+  });
+
+  it('keeps what rules count, also over a restart of the worker', async () => {
+    const node = 'gpu-that-returns';
+    cluster.nodes.set(node, nodeView({ name: node, uid: 'uid-returns', systemUuid: 'machine-returns' }));
+    cluster.settings = settings({
+      mode: 'act',
+      faults: {
+        rules: [
+          {
+            name: 'xid-13-same-place',
+            codes: ['xid/13'],
+            by: 'place',
+            because: 'Xid 13 returned at the same GPC and TPC',
+          },
+        ],
+      },
+    });
+    const workflowId = `node/${node}`;
+    const send = (sequence: number, more: object) =>
+      rig.client.workflow.signalWithStart('nodeQuarantine', {
+        workflowId,
+        taskQueue: rig.taskQueue,
+        args: [{ node }],
+        signal: 'faultsObserved',
+        signalArgs: [
+          {
+            faults: [
+              kernelFault({ node, id: `kernel/boot-1/${sequence}`, kernel: { bootId: 'boot-1', sequence }, ...more }),
+            ],
+          },
+        ],
+      });
+    const warp = (minutesAgo: number) => ({
+      code: 'xid/13',
+      action: 'restart-app',
+      message: 'Graphics SM Warp Exception on (GPC 1, TPC 2, SM 0): Out Of Range Address',
+      seenAt: new Date(Date.now() - minutesAgo * 60_000).toISOString(),
+    });
+    const handle = await send(1, warp(120));
+    for (let sequence = 2; (await runs(workflowId)) === 1 && sequence < 40; sequence++) {
+      await send(sequence, { code: 'xid/43', action: 'ignore' });
+      await eventually(
+        () => handle.query<NodeStatus>('status'),
+        (seen) => seen.faults.length >= sequence,
+      );
+    }
+    await eventually(
+      () => runs(workflowId),
+      (count) => count > 1,
+    );
+    const { taskQueue } = rig;
+    await rig.close();
+    rig = await startRig(
+      activitiesOf(() => cluster),
+      { ownTemporal: address, taskQueue },
+    );
+    await send(100, warp(0));
+    const seen = await eventually(
+      () => rig.client.workflow.getHandle(workflowId).query<NodeStatus>('status'),
+      ({ phase }) => phase === 'quarantined',
+    );
+    expect(seen.because).toMatch(/Xid 13 returned at the same GPC and TPC/);
+    expect(cluster.notifiedStates).toEqual([]);
+    await rig.client.workflow.getHandle(workflowId).terminate();
   });
 
   it('keeps which preflight reports were judged, and the last verdict', async () => {

@@ -83,12 +83,72 @@ describe('the workflow of a node', () => {
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });
 
-  it('warns with the command for an unknown code', async () => {
+  it('keeps new pods off a node with an unknown code, asks a person, and tells its jobs when one decides', async () => {
+    const handle = await send(fault({ code: 'xid/999', standing: 'unknown' }));
+    await eventually(
+      () => status(handle),
+      (seen) => seen.phase === 'quarantined',
+    );
+    expect(cluster.notifiedStates).toEqual([]);
+    await eventually(
+      () => cluster.announced.map(({ message }) => message),
+      (messages) =>
+        messages.some((one) => /a person must decide; .*kcover node quarantine .*kcover node release/.test(one)),
+    );
+    await handle.signal('quarantine', { by: 'ada', reason: 'known to be bad' });
+    await eventually(
+      () => cluster.notifiedStates,
+      (states) => states.includes('quarantined'),
+    );
+    await released(handle);
+  });
+
+  it('counts over a release, because the Node object keeps what was counted', async () => {
+    cluster.settings = settings({
+      mode: 'act',
+      faults: {
+        rules: [
+          {
+            name: 'xid-13-same-place',
+            codes: ['xid/13'],
+            by: 'place',
+            because: 'Xid 13 returned at the same GPC and TPC',
+          },
+        ],
+      },
+    });
+    const warp = (sequence: number, minutesAgo: number) =>
+      fault({
+        id: `kernel/boot-1/${sequence}`,
+        kernel: { bootId: 'boot-1', sequence },
+        code: 'xid/13',
+        action: 'restart-app',
+        message: 'Graphics SM Warp Exception on (GPC 1, TPC 2, SM 0): Out Of Range Address',
+        seenAt: new Date(Date.now() - minutesAgo * 60_000).toISOString(),
+      });
+    const broken = fault({ seenAt: new Date(Date.now() - 30 * 60_000).toISOString() });
+    await released(await send(warp(99, 60), broken));
+    expect(cluster.nodes.get(node)?.history).toMatchObject([{ code: 'xid/13' }, { code: 'xid/79' }]);
+    const handle = await send(warp(200, 0));
+    const seen = await eventually(
+      () => status(handle),
+      ({ phase }) => phase === 'quarantined',
+    );
+    expect(seen.because).toMatch(/same GPC and TPC/);
+    await released(handle);
+  });
+
+  it('restarts only the jobs for an IMEX domain, and leaves the node in service', async () => {
     cluster.settings = settings({ mode: 'act', quarantine: { quiet: '50ms' } });
-    await (await send(fault({ code: 'xid/999', standing: 'unknown' }))).result();
-    expect(cluster.announced).toMatchObject([
-      { type: 'Warning', message: expect.stringContaining(`kcover node quarantine ${node}`) },
-    ]);
+    const handle = await send(
+      fault({ code: 'xid/154', action: 'restart-app', message: 'to 0x5 (Recover IMEX Domain)' }),
+    );
+    await eventually(
+      () => cluster.notifiedStates,
+      (states) => states.includes('in-service'),
+    );
+    expect(await handle.result()).toMatchObject({ outcome: 'quiet' });
+    expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });
 
   it('holds while it is refused, and goes on when a reservation is available', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { eventReasons } from '../../contract/ids.ts';
 import { kernelFault, podFault, settings } from '../support/builders.ts';
 import { type JobRig, useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
@@ -121,6 +122,23 @@ describe('a recovery that keeps evidence', () => {
     expect(jobRig.cluster.records).toMatchObject([
       { evidence: [{ attempt: 1, address: 'evidence/1', ranks: 4, of: 4 }] },
     ]);
+    await jobRig.ended(handle);
+  });
+
+  it('names the ranks that its logs make suspects, in record and Event, and quarantines no node for that', async () => {
+    jobRig.cluster.suspects = [{ pod: 'llm-2', node: 'gpu-2', rank: 2, because: 'rank 2 is behind' }];
+    const handle = await jobRig.start();
+    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
+    await last(jobRig, handle, 'restarted');
+    const [record] = jobRig.cluster.records;
+    expect(record?.evidence).toMatchObject([{ suspects: [{ pod: 'llm-2', node: 'gpu-2' }] }]);
+    expect(record?.timeline).toContainEqual(
+      expect.objectContaining({ what: 'ranks suspected', because: 'llm-2 on gpu-2: rank 2 is behind' }),
+    );
+    expect(jobRig.cluster.announced.filter(({ reason }) => reason === eventReasons.ranksSuspected)).toMatchObject([
+      { type: 'Warning', message: expect.stringContaining('llm-2 on gpu-2: rank 2 is behind') },
+    ]);
+    expect(record?.faults.map(({ node }) => node)).not.toContain('gpu-2');
     await jobRig.ended(handle);
   });
 

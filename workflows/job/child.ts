@@ -6,8 +6,7 @@ import type { Fault } from '../../contract/faults/faults.ts';
 import { eventReasons } from '../../contract/ids.ts';
 import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
 import { type OperatorRequest, signals } from '../../contract/wire/messages.ts';
-import type { RecoveryLimits, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
-import type { OpenIncident } from '../../contract/job/training-job.ts';
+import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
 import { attributePairs } from '../attributes.ts';
 import { nodesOf } from '../faults.ts';
 import { announce, perform, short, tolerate } from '../proxies.ts';
@@ -16,18 +15,12 @@ import { firstAttributes } from '../recovery/status.ts';
 import { howToEnd } from './status.ts';
 
 /** Starts it, or finds it started. It outlives a continue-as-new of the job's workflow. */
-export async function startRecovery(
-  job: JobRef,
-  open: OpenIncident,
-  faults: readonly Fault[],
-  limits: RecoveryLimits,
-  paused?: OperatorRequest,
-): Promise<void> {
-  const { incident, askedBy } = open;
+export async function startRecovery(input: RecoveryInput): Promise<void> {
+  const { incident, job, faults } = input;
   try {
     await startChild(recovery, {
       workflowId: incident,
-      args: [{ incident, job, faults, limits, ...(askedBy ? { askedBy } : {}), ...(paused ? { paused } : {}) }],
+      args: [input],
       parentClosePolicy: 'ABANDON',
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       staticSummary: short(`recover ${jobTitle(job)}: ${faults[0]?.message ?? ''}`),

@@ -1,15 +1,14 @@
 /** Decides what waits: faults, and requests of people. */
 
 import { recoveryId } from '../../contract/ids.ts';
-import { type JobRef, jobTitle, type JobView } from '../../contract/job/jobs.ts';
-import type { IncidentFacts, RequestedBy } from '../../contract/job/training-job.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import type { RequestedBy } from '../../contract/job/training-job.ts';
 import { announce, decideIncident, perform, tolerate } from '../proxies.ts';
 import type { JobContext } from './context.ts';
-import { dismissalEvents, mayBeOver, refusalEvent } from './dismissal-events.ts';
+import { dismissalEvents, refusalEvent } from './dismissal-events.ts';
 import { nextRequest } from './incident.ts';
+import { factsOf, needsProgress } from './incident-facts.ts';
 import { takeLabel } from './label.ts';
-import { overridesIn } from './look.ts';
-import type { JobState } from './state.ts';
 
 export async function decide(context: JobContext): Promise<void> {
   const { job, machine, dispatch } = context;
@@ -39,38 +38,4 @@ export async function decide(context: JobContext): Promise<void> {
   // One Event for each time until which the refusal holds: its key is the same again.
   if (decision.request) void announce(refusalEvent(job, decision, `label/${decision.until}`));
   else if (before.refusedUntil !== decision.until) void announce(refusalEvent(job, decision, `${decision.until}`));
-}
-
-/** Progress shows whether a job crashes again and again without advancing, or has recovered from an old failure. Its overrides may have changed too. */
-const needsProgress = ({ usage, inbox, judgedAt }: JobState): boolean =>
-  usage.some(({ blame }) => blame === 'user') || inbox.some((fault) => mayBeOver(fault, judgedAt));
-
-interface Known {
-  readonly job: JobRef;
-  readonly state: JobState;
-  /** The job object where it was read for this decision. */
-  readonly view: JobView | null | undefined;
-  readonly asked: RequestedBy | undefined;
-  readonly now: number;
-}
-
-function factsOf({ job, state, view, asked, now }: Known): IncidentFacts {
-  const { inbox, usage, optedInAt, historyUntil, waitingSince, paused, attemptStartedAt } = state;
-  const overrides = view ? overridesIn(view) : state.overrides;
-  return {
-    job,
-    faults: inbox,
-    usage,
-    optedInAt,
-    historyUntil,
-    since: waitingSince ?? now,
-    now,
-    ...(view?.progress ? { progress: view.progress } : {}),
-    ...(overrides ? { overrides } : {}),
-    ...(paused ? { paused } : {}),
-    ...(asked
-      ? { askedBy: { by: asked.by, reason: asked.reason, ...(asked.byLabel ? { byLabel: asked.byLabel } : {}) } }
-      : {}),
-    ...(attemptStartedAt === undefined ? {} : { attemptStartedAt }),
-  };
 }

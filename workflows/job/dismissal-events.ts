@@ -5,7 +5,7 @@ import { type Fault, trainingHangs } from '../../contract/faults/faults.ts';
 import { eventReasons } from '../../contract/ids.ts';
 import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
 import type { IncidentDecision } from '../../contract/job/training-job.ts';
-import { iso } from '../attributes.ts';
+import { iso } from '../../contract/settings/duration.ts';
 
 /** A failure that waited this long may be over, ms: its job is read before an incident opens. */
 const oldMs = 5 * 60_000;

@@ -3,7 +3,7 @@
 import type { Fault } from '../../contract/faults/faults.ts';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import type { OpenIncident } from '../../contract/job/training-job.ts';
-import { iso } from '../attributes.ts';
+import { iso } from '../../contract/settings/duration.ts';
 import { mergeFaults, nodesFirst } from '../faults.ts';
 import { type JobData, most } from './state.ts';
 

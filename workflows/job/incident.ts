@@ -10,7 +10,7 @@ import type {
   RecoveryRequest,
   RequestedBy,
 } from '../../contract/job/training-job.ts';
-import { iso } from '../attributes.ts';
+import { iso } from '../../contract/settings/duration.ts';
 import { isObject } from '../faults.ts';
 import { dismissed } from './inbox.ts';
 import { type JobData, most } from './state.ts';

@@ -5,11 +5,11 @@ import type { JobRef, JobView } from '../../contract/job/jobs.ts';
 import type { JobOutcome } from '../../contract/job/training-job.ts';
 
 /** The settings that the job's workflow uses itself; the recovery reads the others anew. */
-export function overridesIn(view: JobView | null): Pick<JobOverrides, 'retries' | 'hang'> | undefined {
-  const { retries, hang } = view?.overrides ?? {};
-  return retries === undefined && hang === undefined
+export function overridesIn(view: JobView | null): Pick<JobOverrides, 'retries' | 'hang' | 'suppression'> | undefined {
+  const { retries, hang, suppression } = view?.overrides ?? {};
+  return retries === undefined && hang === undefined && suppression === undefined
     ? undefined
-    : { ...(retries !== undefined && { retries }), ...(hang && { hang }) };
+    : { ...(retries !== undefined && { retries }), ...(hang && { hang }), ...(suppression && { suppression }) };
 }
 
 /** How it ended for kcover; undefined while it is to be looked after. */

@@ -1,5 +1,5 @@
 import { eventReasons } from '../../contract/ids.ts';
-import { iso } from '../attributes.ts';
+import { iso } from '../../contract/settings/duration.ts';
 import { announce } from '../proxies.ts';
 import { signalPause } from './child.ts';
 import type { JobContext } from './context.ts';

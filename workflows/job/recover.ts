@@ -2,15 +2,15 @@
 
 import { announceStuck, lookAtRecovery, signalRecovery, startRecovery } from './child.ts';
 import type { JobContext } from './context.ts';
-import { faultsFor, toForward } from './inbox.ts';
+import { toForward } from './inbox.ts';
+import { recoveryInputOf } from './incident-facts.ts';
 
 /** Starts the recovery that was decided. */
 export async function start({ job, machine, dispatch }: JobContext): Promise<void> {
   const { state } = machine;
   if (state.phase !== 'opening') return;
-  const { open, limits, paused } = state;
-  await startRecovery(job, open, faultsFor(job, state), limits, paused);
-  dispatch({ kind: 'recoveryStarted', incident: open.incident });
+  await startRecovery(recoveryInputOf(job, state));
+  dispatch({ kind: 'recoveryStarted', incident: state.open.incident });
 }
 
 /** Sends what the recovery does not have yet. Once it has ended, the faults stay with the job. */

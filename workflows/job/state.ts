@@ -11,7 +11,7 @@ import {
   type OpenIncident,
   type RecoveryRequest,
 } from '../../contract/job/training-job.ts';
-import { iso } from '../attributes.ts';
+import { iso } from '../../contract/settings/duration.ts';
 
 /** All that the workflow of a job knows: continue-as-new passes it on, and people are shown it. */
 export type JobState = JobData &

@@ -2,7 +2,8 @@
 
 import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
 import { type JobStatus, usageByCategoryOf } from '../../contract/job/training-job.ts';
-import { type Attributes, type Details, iso } from '../attributes.ts';
+import { iso } from '../../contract/settings/duration.ts';
+import type { Attributes, Details } from '../attributes.ts';
 import { nodesOf } from '../faults.ts';
 import type { JobState, ShownStatus } from './state.ts';
 

@@ -67,6 +67,7 @@ async function observe({ node, view: was }: NodeState): Promise<NodeEvent> {
 async function decide({
   view,
   judged,
+  history,
   batch: { faults, request },
 }: InPhase<NodeState, 'deciding'>): Promise<NodeEvent> {
   const decision = await decideNode({
@@ -74,6 +75,8 @@ async function decide({
     faults,
     ...(judged && { judged }),
     ...(request && { askedBy: request }),
+    history,
+    now: Date.now(),
   });
   return { kind: 'decided', decision, at: Date.now() };
 }
@@ -93,10 +96,10 @@ async function rest(state: NodeState, machine: NodeMachine): Promise<NodeEvent |
   return kind && { kind, at: Date.now() };
 }
 
-async function reserve({ node, view, held, faults }: InPhase<NodeState, 'reserving'>): Promise<NodeEvent> {
+async function reserve({ node, view, held, faults, history }: InPhase<NodeState, 'reserving'>): Promise<NodeEvent> {
   if (held.reported !== undefined && held.by === 'kcover') {
     // A decision that may have been made under other settings is made again before it is carried out.
-    const decision = await decideNode({ node: view, faults });
+    const decision = await decideNode({ node: view, faults, history, now: Date.now(), again: true });
     if (decision.kind !== 'quarantine') return { kind: 'noLongerWanted', decision };
   }
   const asked = held.by === 'kcover' ? { ...(held.preflight && { preflight: held.preflight }) } : { byOperator: true };
@@ -122,7 +125,7 @@ async function quarantine({ node, view, held }: InPhase<NodeState, 'quarantining
 }
 
 async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEvent> {
-  const { node, view, judged, request } = state;
+  const { node, view, judged, history, request } = state;
   const incident = incidentOnNode(state);
   if (!view || incident === undefined) return { kind: 'released', removed: false, at: Date.now() };
   const answer = await attempt(
@@ -133,6 +136,7 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
       by: request.by,
       because: request.reason,
       ...(judged && { judged }),
+      history,
     }),
   );
   const at = Date.now();

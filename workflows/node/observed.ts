@@ -35,7 +35,8 @@ export function observed(state: InPhase<NodeState, 'observing'>, { view, at }: N
 }
 
 /** A taint of ours that no workflow looks after: somebody terminated the workflow that wrote it. Without one there is nothing to release. */
-function firstLook(data: NodeData, { taint }: NodeView, at: number): NodeData {
+function firstLook(before: NodeData, { taint, history = [] }: NodeView, at: number): NodeData {
+  const data = { ...before, history: [...history, ...before.history] };
   if (!taint?.ours) return { ...data, release: undefined };
   const { incident = quarantineId(data.node, data.quietSince), value } = taint;
   const because = `found quarantined: ${value}`;
@@ -76,6 +77,8 @@ function settled(data: NodeData, held: HeldQuarantine, { uid, taint }: NodeView,
 /** What arrived meanwhile may be about the machine that has its name now, so the end waits until this is recorded. */
 function gone(data: NodeData, was: MachineId | undefined, because: string, at: number): NodeState {
   const { node, quarantine, faults } = data;
+  // What was counted is about that machine.
+  const rest = { ...data, history: data.view?.history ?? [] };
   const outcome = {
     node,
     outcome: 'gone' as const,
@@ -83,7 +86,7 @@ function gone(data: NodeData, was: MachineId | undefined, because: string, at: n
     ...(was && { systemUuid: was.systemUuid }),
     ...(isOut(data) && { quarantinedFor: faults.slice(-20) }),
   };
-  if (!was) return ended(data, outcome);
+  if (!was) return ended(rest, outcome);
   const records = quarantine ? [toRecords(data, quarantine, was, { at: isoTime(at), outcome: 'gone', because })] : [];
-  return { ...withMessages(data, returned(was.uid), ...records), phase: 'closing', outcome };
+  return { ...withMessages(rest, returned(was.uid), ...records), phase: 'closing', outcome };
 }

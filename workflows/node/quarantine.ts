@@ -23,30 +23,61 @@ export function decided(
   { batch: { request }, ...before }: InPhase<NodeState, 'deciding'>,
   { decision, at }: NodeEventOf<'decided'>,
 ): NodeState {
-  const data = remember(before, decision);
   const { kind, because } = decision;
   const isPersons = request !== undefined;
+  const data = convicted(remember(before, decision), decision);
   if (kind === 'quarantine' && !data.quarantine) {
     const held = heldFor(data.held, decision, quarantineId(data.node, decision.at), request);
-    return reserving(data, held, at, isPersons ? [] : eventsOf(data, decision, because));
+    const notifications = decision.asks ? jobsOf(data, decision) : [];
+    return reserving(data, held, at, [...notifications, ...(isPersons ? [] : eventsOf(data, decision, because))]);
   }
   const why = kind === 'observe' && !isOut(data) ? `mode is observe; would quarantine: ${because}` : because;
-  const explained = { ...data, because: isOut(data) || isPersons ? data.because : why };
+  const isAnswered = answers(before, decision);
+  const stays = (isOut(data) || isPersons) && !isAnswered;
+  const explained = { ...data, because: stays ? data.because : why };
   return atRest(
-    withMessages(explained, ...jobsOf(data, decision), ...(isPersons ? [] : eventsOf(data, decision, why))),
+    withMessages(
+      explained,
+      ...(isAnswered ? toJobs(data.faults, 'quarantined', because) : jobsOf(data, decision)),
+      ...(isPersons ? [] : eventsOf(data, decision, why)),
+    ),
   );
 }
 
-function jobsOf({ quarantine }: NodeData, { kind, faults, because }: NodeDecision): Message[] {
-  if (kind === 'quarantine') return toJobs(faults, 'quarantined', quarantine?.because ?? because);
-  if (kind === 'observe') return toJobs(faults, 'observed', because);
-  return kind === 'restart' ? toJobs(faults.filter(isOutage), 'not-ready', because) : [];
+/** What was only asked about a quarantine in force is answered by a fault that convicts the node; a refusal that takes back faults is asked again. */
+function convicted<Data extends NodeData>(data: Data, decision: NodeDecision): Data {
+  const { quarantine, held } = data;
+  if (decision.cancels && held) return { ...data, recheck: true };
+  if (!quarantine || !answers(data, decision)) return data;
+  const { asks: _, ...rest } = quarantine;
+  return { ...data, quarantine: { ...rest, because: decision.because } };
 }
 
-function eventsOf(data: NodeData, { kind, faults, remedy }: NodeDecision, why: string): Message[] {
+const answers = ({ quarantine }: NodeData, { kind, asks }: NodeDecision): boolean =>
+  quarantine?.asks === true && kind === 'quarantine' && !asks;
+
+/** A node that stays in service, or is only asked about, restarts the jobs of some faults alone. */
+function jobsOf({ quarantine }: NodeData, { kind, faults, because, asks, restarts = [] }: NodeDecision): Message[] {
+  if (kind === 'quarantine' && !asks) return toJobs(faults, 'quarantined', quarantine?.because ?? because);
+  if (kind === 'observe' && !asks) return toJobs(faults, 'observed', because);
+  const named = faults.filter(({ id }) => restarts.includes(id));
+  return [
+    ...toJobs(named.filter(isOutage), 'not-ready', because),
+    ...toJobs(
+      named.filter((fault) => !isOutage(fault)),
+      'in-service',
+      because,
+    ),
+  ];
+}
+
+function eventsOf(data: NodeData, { kind, faults, asks, remedy }: NodeDecision, why: string): Message[] {
   const [first] = faults;
   if (!first) return [];
-  const message = remedy ? `${why}; to keep new pods off it: ${remedy}` : why;
+  const question = asks
+    ? `to move its jobs away: ${remedy}; to use it as before: kcover node release ${data.node} --reason "..."`
+    : `to keep new pods off it: ${remedy}`;
+  const message = remedy ? `${why}; ${question}` : why;
   return toPeople(data, kind === 'record' ? 'Normal' : 'Warning', 'faultObserved', { message, key: first.id });
 }
 
@@ -62,7 +93,7 @@ export function noLongerWanted(
     withMessages(
       dropped,
       ...(held.reserved && view ? [returned(view.uid)] : []),
-      ...toJobs(others, decision.kind === 'observe' ? 'observed' : 'released', because),
+      ...toJobs(held.asks ? [] : others, decision.kind === 'observe' ? 'observed' : 'released', because),
       ...afterwards,
     ),
   );
@@ -80,7 +111,7 @@ export function refused(
     held.reported === refusal
       ? []
       : [
-          ...toJobs(faults, 'held', refusal),
+          ...toJobs(held.asks ? [] : faults, 'held', refusal),
           ...toPeople(data, 'Warning', 'quarantineHeld', { message, key: `${held.incident}/${refusal}` }),
         ];
   return withMessages({ ...data, because, held: { ...held, reported: refusal } }, ...reports, ...afterwards);
@@ -88,13 +119,13 @@ export function refused(
 
 /** The taint was read back. */
 export function quarantined(data: NodeData, held: HeldQuarantine, taint: 'ours' | 'other', at: number): NodeData {
-  const { incident, because, reason, by } = held;
-  const quarantine = { incident, since: at, because, reason, taint, by };
+  const { incident, because, reason, by, asks } = held;
+  const quarantine = { incident, since: at, because, reason, taint, by, ...(asks && { asks }) };
   const beside = taint === 'other' ? '; a taint of the same key was there already and is left alone' : '';
   return withMessages(
     { ...data, because, quarantine, held: undefined, recheck: false },
     ...toPeople(data, 'Warning', 'quarantined', { message: `${because}${beside}`, key: incident }),
-    ...toJobs(data.faults, 'quarantined', because),
+    ...toJobs(asks ? [] : data.faults, 'quarantined', because),
     ...(data.view ? [toRecords(data, quarantine, data.view)] : []),
   );
 }

@@ -40,11 +40,7 @@ export function released(
           key: `${quarantine?.incident ?? node}/${outcome}`,
         })
       : []),
-    ...toJobs(
-      faults.filter((fault) => !isOutage(fault)),
-      'released',
-      because,
-    ),
+    ...toJobs((quarantine ?? data.held)?.asks ? [] : faults.filter((fault) => !isOutage(fault)), 'released', because),
     ...(view && quarantine ? [toRecords(data, quarantine, view, { at: isoTime(at), outcome, because })] : []),
   );
   return { ...after, phase: 'closing', outcome: { node, outcome, because } };
@@ -86,6 +82,6 @@ export function eventsWritten(state: Closing): NodeState {
 export function successorObserved(state: Closing, { view, arrivals }: NodeEventOf<'successorObserved'>): NodeState {
   const { outcome, ...data } = state;
   if (outcome.outcome !== 'gone' || state.outbox.length > 0) return state;
-  if (view) return atRest(forgotten({ ...data, view }));
+  if (view) return atRest(forgotten({ ...data, view, history: view.history ?? [] }));
   return data.inbox.length === arrivals ? ended(data, outcome) : state;
 }

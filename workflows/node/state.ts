@@ -1,6 +1,7 @@
 import type { NodeDecision } from '../../contract/wire/activities.ts';
 import type { PreflightScope } from '../../contract/cluster.ts';
 import { type Fault, type KernelPosition, nodeNotReady } from '../../contract/faults/faults.ts';
+import type { NodeHistory } from '../../contract/node/history.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
 import type { NodeOutcome, NodeQuarantine, NodeView } from '../../contract/node/nodes.ts';
 import { isObject, mergeFaults, textOf } from '../faults.ts';
@@ -43,6 +44,8 @@ export interface NodeData {
   readonly dropped: number;
   /** Highest kernel line judged. */
   readonly judged?: KernelPosition | undefined;
+  /** What rules over time count. */
+  readonly history: NodeHistory;
   /** A person's request to quarantine the node. */
   readonly requested?: OperatorRequest | undefined;
   /** A person's request to release the node. */
@@ -81,6 +84,8 @@ export interface HeldQuarantine {
   readonly reason: string;
   readonly by: string;
   readonly preflight?: PreflightScope;
+  /** No fault convicts the node: its jobs are not told. */
+  readonly asks?: true;
   /** The reservation is granted, and the taint may have been written. */
   readonly reserved?: boolean;
   /** The refusal that was last reported to jobs and in Events. */
@@ -97,6 +102,7 @@ export const firstState = (node: string, now: number): NodeState => ({
   node,
   stale: false,
   faults: [],
+  history: [],
   inbox: [],
   dropped: 0,
   recheck: false,
@@ -149,14 +155,17 @@ export function requestIn(payload: unknown): OperatorRequest {
   return { by: textOf(by) ?? 'signal', reason: textOf(reason) ?? 'asked by signal' };
 }
 
-/** Keeps the faults that count, and the times that the decision sets. */
-export function remember<Data extends NodeData>(data: Data, { faults, quietMs, askAgainMs, at }: NodeDecision): Data {
+/** Keeps the faults that count, what rules remember, and the times that the decision sets. */
+export function remember<Data extends NodeData>(
+  data: Data,
+  { faults, history, quietMs, askAgainMs, at }: NodeDecision,
+): Data {
   const known = [...data.faults];
   mergeFaults(known, faults);
   let { judged } = data;
   for (const { kernel } of faults)
     if (kernel && (judged?.bootId !== kernel.bootId || kernel.sequence > judged.sequence)) judged = kernel;
-  return { ...data, faults: known.slice(-most.faults), judged, quietMs, askAgainMs, quietSince: at };
+  return { ...data, faults: known.slice(-most.faults), history, judged, quietMs, askAgainMs, quietSince: at };
 }
 
 /** Where the node stays until something arrives or a time passes. */
@@ -195,17 +204,22 @@ export const withMessages = <Data extends NodeData>(data: Data, ...messages: rea
 /** Holds a decided quarantine until it is granted; an earlier decision stays, unless a person takes it over. */
 export function heldFor(
   held: HeldQuarantine | undefined,
-  { because, at, reason = 'fault', preflight }: NodeDecision,
+  { because, at, reason = 'fault', preflight, asks }: NodeDecision,
   incident: string,
   request: OperatorRequest | undefined,
 ): Omit<HeldQuarantine, 'askAt'> {
-  const { preflight: scope, ...before }: Partial<HeldQuarantine> = held ?? {};
+  const { preflight: scope, asks: asked, reported, ...before }: Partial<HeldQuarantine> = held ?? {};
+  const isAsked = asks === true && request === undefined && (held === undefined || asked === true);
   const fresh = { because, since: at, incident: before.incident ?? incident, reason, by: request?.by ?? 'kcover' };
   const isTests = request === undefined && preflight !== undefined && (held === undefined || scope !== undefined);
   return {
     ...fresh,
     ...(request ? { reserved: before.reserved === true } : before),
+    // A question that is answered has another reason, and its jobs do not know yet that it was refused.
+    ...(asked && !isAsked ? { because, reason } : !request && reported !== undefined && { reported }),
     ...(isTests && { preflight: scope ?? preflight }),
+    // One conviction, or a person, is enough.
+    ...(isAsked && { asks: true as const }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Announcement } from '../../contract/wire/activities.ts';
 import type { eventReasons } from '../../contract/ids.ts';
 import type { Answer } from './events.ts';
 import type { In, Phase, RecoveryState } from './state.ts';
+import type { Tools } from './tools.ts';
 
 /** A Kubernetes Event on the job. `key`: the same again is the same Event. */
 export interface EventForPeople extends Pick<Announcement, 'type' | 'message'> {
@@ -18,6 +19,7 @@ export interface Recovery {
   /** Nothing waits for these. */
   announce(type: EventForPeople['type'], reason: EventForPeople['reason'], message: string): void;
   announceAll(events: readonly EventForPeople[]): void;
+  readonly tools: Tools;
 }
 
 /** What a phase does outside of the workflow. It is run again where its answer does not change the phase. */

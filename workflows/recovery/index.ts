@@ -23,17 +23,16 @@ import { takeFaults } from '../faults.ts';
 import { parsePause, validateOperatorRequest } from '../operator-requests.ts';
 import { announce } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
-import type { Effect, EventForPeople, Recovery } from './effects.ts';
+import type { EventForPeople } from './effects.ts';
 import type { End } from './end.ts';
-import type { Answer, Message, RecoveryEvent } from './events.ts';
-import { phases } from './phases/index.ts';
+import type { RecoveryEvent } from './events.ts';
 import { openQuestion, requireOpen } from './questions.ts';
 import { reportOf } from './record.ts';
-import { firstState, type Phase, type RecoveryState } from './state.ts';
+import { type Running, runPhase } from './run-phase.ts';
+import { firstState, type RecoveryState } from './state.ts';
 import { attributesOf, detailsOf, firstAttributes, statusOf } from './status.ts';
+import { temporalTools } from './temporal-tools.ts';
 import { recoveryTransitions } from './transitions.ts';
-
-type Dispatch = (event: Message | (Answer & { readonly turn: number })) => RecoveryState;
 
 /** Answer of the updates `approve` and `deny`; `question`: what was answered. */
 interface ApprovalAnswer {
@@ -46,11 +45,21 @@ interface ApprovalAnswer {
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const machine = new Machine<RecoveryState, RecoveryEvent>(recoveryTransitions, firstState(input, Date.now()));
   const write = attributeWriter(firstAttributes);
-  handleMessages(machine, dispatch);
+  const running: Running = {
+    get state() {
+      return machine.state;
+    },
+    dispatch,
+    announceAll: (events) => {
+      if (events.length > 0) void announce(...events.map((event) => announcementOf(machine.state, event)));
+    },
+    tools: temporalTools,
+  };
+  handleMessages(running);
 
   // Look, decide, act; again after every stop, and whenever something arrives that the last look did not cover.
   try {
-    while (!isOver()) await runPhase();
+    while (!isOver()) await runPhase(running);
   } catch (error) {
     dispatch({ kind: 'interrupted', end: endOf(error) });
   }
@@ -59,11 +68,11 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     for (;;) {
       const { state } = machine;
       if (state.phase === 'ended') return reportOf(state);
-      await runPhase();
+      await runPhase(running);
     }
   });
 
-  function dispatch(event: Parameters<Dispatch>[0]): RecoveryState {
+  function dispatch(event: Parameters<Running['dispatch']>[0]): RecoveryState {
     const { shown, timeline } = machine.state;
     const state = machine.dispatch({ ...event, at: Date.now() });
     write(attributesOf(state));
@@ -75,30 +84,6 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
   function isOver(): boolean {
     return machine.state.phase === 'ending' || machine.state.phase === 'recording' || machine.state.phase === 'ended';
-  }
-
-  /** Looks, decides, acts: one effect of the present phase, whose answer decides about the next. */
-  async function runPhase(): Promise<void> {
-    const { state } = machine;
-    const { phase, turn } = state;
-    if (phase === 'ended') return;
-    const effect = phases[phase] as Effect<Phase>;
-    const answer = await effect(recoveryIn(turn), state);
-    dispatch({ ...answer, turn });
-  }
-
-  function recoveryIn(turn: number): Recovery {
-    const announceAll = (events: readonly EventForPeople[]): void => {
-      if (events.length > 0) void announce(...events.map((event) => announcementOf(machine.state, event)));
-    };
-    return {
-      get state() {
-        return machine.state;
-      },
-      dispatch: (answer) => dispatch({ ...answer, turn }),
-      announce: (type, reason, message) => announceAll([{ type, reason, message }]),
-      announceAll,
-    };
   }
 }
 
@@ -122,7 +107,8 @@ function endOf(error: unknown): End {
   };
 }
 
-function handleMessages(machine: Machine<RecoveryState, RecoveryEvent>, dispatch: Dispatch): void {
+function handleMessages(running: Running): void {
+  const { dispatch } = running;
   setHandler(
     defineSignal<[FaultsObserved]>(signals.faultsObserved),
     (payload) => void dispatch({ kind: 'faultsObserved', faults: takeFaults(payload).faults }),
@@ -132,18 +118,18 @@ function handleMessages(machine: Machine<RecoveryState, RecoveryEvent>, dispatch
     defineSignal<[JobPause]>(signals.jobPaused),
     (payload) => void dispatch({ kind: 'pauseChanged', paused: parsePause(payload) }),
   );
-  setHandler(defineQuery<RecoveryStatus>(statusQuery), () => statusOf(machine.state));
+  setHandler(defineQuery<RecoveryStatus>(statusQuery), () => statusOf(running.state));
 
   const answer =
     (approved: boolean) =>
     ({ by, reason }: ApprovalRequest): ApprovalAnswer => {
-      const { input, questions } = machine.state;
+      const { input, questions } = running.state;
       dispatch({ kind: 'questionAnswered', given: { approved, by, reason } });
       return { incident: input.incident, approved, ...openQuestion(questions) };
     };
   const validator = (request: ApprovalRequest): void => {
     validateOperatorRequest(request);
-    requireOpen(machine.state.questions, request.question);
+    requireOpen(running.state.questions, request.question);
   };
   setHandler(defineUpdate<ApprovalAnswer, [ApprovalRequest]>(updates.approve), answer(true), {
     description: 'Lets the recovery go on',

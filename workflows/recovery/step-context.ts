@@ -1,7 +1,5 @@
-/** What the effects of a step are given: the incident as it is now, ways to change it, and what they need of Temporal. */
+/** What the effects of a step are given: the incident as it is now, ways to change it, and tools. Pure. */
 
-import { condition } from '@temporalio/workflow';
-import { decideCapacity, perform, short, tolerate } from '../proxies.ts';
 import type { Recovery } from './effects.ts';
 import { refusal } from './end.ts';
 import { unhandled } from './incident.ts';
@@ -9,10 +7,7 @@ import { answerOf, type Asking, denialOf, questionOf } from './questions.ts';
 import type { In } from './state.ts';
 import { isAnyWaiting, type StepName } from './steps/index.ts';
 import { planOf, type Prepared, type Preparing } from './steps/step.ts';
-import { unlessChanged } from './unless-changed.ts';
 import type { OperatorAnswer } from '../../contract/recovery/plan.ts';
-
-const tools = { perform, tolerate, unlessChanged, decideCapacity };
 
 export function stepContext(
   recovery: Recovery,
@@ -44,9 +39,9 @@ export function stepContext(
       return denial && refusedBy(recovery, denial);
     },
     async pause(ms, summary) {
-      await condition(hasChanged, ms, { summary: short(summary) });
+      await recovery.tools.wait(hasChanged, ms, summary);
     },
-    tools,
+    tools: recovery.tools,
   };
 }
 
@@ -69,13 +64,12 @@ async function askPerson(
     recovery.announce('Warning', 'approvalAsked', `${because}; ${waitingFor}`);
   }
   recovery.dispatch({ kind: 'shown', phase: 'waiting for approval', words: { because, waitingFor, until } });
-  const begun = Date.now();
+  const { tools } = recovery;
+  const begun = tools.now();
   const isAnswered = () => answerOf(recovery.state.questions, name) !== undefined;
-  await condition(() => isAnswered() || hasChanged(), Math.max(1, until - begun), {
-    summary: short(`approval: ${because}`),
-  });
+  await tools.wait(() => isAnswered() || hasChanged(), Math.max(1, until - begun), `approval: ${because}`);
   const { questions } = recovery.dispatch({ kind: 'answerAwaited', name });
-  recovery.dispatch({ kind: 'waited', ms: Date.now() - begun });
+  recovery.dispatch({ kind: 'waited', ms: tools.now() - begun });
   const answer = answerOf(questions, name);
   // Without an answer the question stays open, and may still be answered.
   if (!answer) return 'look again';

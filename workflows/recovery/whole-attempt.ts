@@ -1,12 +1,13 @@
 import type { Activities } from '../../contract/wire/activities.ts';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import type { AttemptFacts } from '../../contract/recovery/recovery.ts';
-import { perform } from '../proxies.ts';
+import type { Tools } from './tools.ts';
 
 type Listed = Awaited<ReturnType<Activities['listPods']>>;
 
 /** The facts with every pod, which a stop needs by name: a look at a large attempt leaves most of them out. */
 export async function wholeAttempt(
+  { perform }: Tools,
   job: JobRef,
   facts: AttemptFacts,
 ): Promise<AttemptFacts | 'others run' | 'not seen'> {

@@ -1,7 +1,7 @@
 /** Which containers of a running pod are a rank: when one exits, the rank has ended. Pure. */
 
 import type { V1Container, V1Pod } from '@kubernetes/client-node';
-import { isAccelerator } from '../../nodes/nodes.ts';
+import { isAccelerator } from '../../../faults/devices/accelerator.ts';
 
 /** Whether the container of this name is a rank, while its pod has neither failed nor succeeded. */
 export type IsRank = (pod: V1Pod, container: string) => boolean;

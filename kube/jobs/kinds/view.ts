@@ -13,7 +13,8 @@ import {
 } from '../../../contract/job/jobs.ts';
 import { foreignText } from '../../../faults/foreign-text.ts';
 import { progressOf } from '../progress.ts';
-import { isAccelerator, type QuarantineTaint } from '../../nodes/nodes.ts';
+import { isAccelerator } from '../../../faults/devices/accelerator.ts';
+import type { QuarantineTaint } from '../../nodes/nodes.ts';
 import { requestsOf } from '../../pods/requests.ts';
 import { overridesOf } from '../overrides.ts';
 import { timeOf, timeOrEpoch } from '../../client/time.ts';

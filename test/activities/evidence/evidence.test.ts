@@ -54,6 +54,22 @@ describe('what is kept of an attempt', () => {
     });
   });
 
+  it('names the rank whose log has no watchdog line while the others have one', async () => {
+    const watchdog = (rank: string) =>
+      `2026-11-22T12:10:00Z [rank${rank}]:[E ProcessGroupNCCL.cpp:632] [Rank ${rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE\n`;
+    source.text = (pod) =>
+      Promise.resolve(`2026-11-22T12:00:00Z trains\n${pod === 'llm-2' ? '' : watchdog(pod.slice(-1))}`);
+    expect((await capture()).suspects).toEqual([
+      {
+        pod: 'llm-2',
+        node: 'gpu-2',
+        because: 'no watchdog line, while 3 of 4 logs have one: it did not wait as they did',
+      },
+    ]);
+    source.text = (pod) => (pod === 'llm-2' ? unreachable('gone') : Promise.resolve(watchdog(pod.slice(-1))));
+    expect(await capture()).not.toHaveProperty('suspects');
+  });
+
   it('never holds environment, arguments or annotations of others', async () => {
     const evidence = await capture();
     for (const { file } of await indexOf(evidence)) expect(await read(evidence, file)).not.toContain('ENV-VALUE');

@@ -51,6 +51,7 @@ function start(more: { heartbeatMs?: number; caFile?: string; url?: string } = {
     node: 'gpu-3',
     bootId: async () => 'boot',
     heartbeatMs: more.heartbeatMs ?? 60_000,
+    onFollow: () => undefined,
     log,
     chance: () => 0,
   });

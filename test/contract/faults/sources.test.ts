@@ -18,11 +18,20 @@ describe('the sources of faults', () => {
     ['sxid/20034', 'kernel'],
     ['kernel/gpu-off-bus', 'kernel'],
     ['link/down', 'link'],
+    ['smi/gpu-lost', 'smi'],
+    ['disk/read-only', 'disk'],
+    ['clock/offset', 'clock'],
+    ['script/fan-speed', 'script'],
     ['pod/oom-killed', 'pod'],
     [nodeNotReady, 'node'],
+    ['condition/KernelDeadlock', 'condition'],
+    ['condition/example.com/GPUsHealthy', 'condition'],
+    ['allocatable/missing-devices', 'allocatable'],
+    ['ascend/80E01801', 'device-plugin'],
     ['external/GpuLost', 'external'],
     [preflightFaults.slow, 'preflight'],
     [trainingHangs, 'progress'],
+    ['log/cuda-ecc', 'log'],
     [recoveryRequested, 'operator'],
   ])('have codes that tell them apart: %s', (code, source) => {
     expect(names.filter((name) => traitsOf(name).codes.test(code))).toEqual([source]);
@@ -40,7 +49,7 @@ describe('the sources of faults', () => {
   });
 
   it('of an agent are those that the intake accepts', () => {
-    expect(sourcesOf('agent')).toEqual(['kernel', 'link']);
+    expect(sourcesOf('agent')).toEqual(['kernel', 'link', 'smi', 'disk', 'clock', 'script']);
   });
 
   it('are looked up by their traits: no file compares the name of a source', () => {

@@ -96,7 +96,13 @@ beforeEach(async () => {
             outbox,
             preflights,
             nodes: { has: () => undefined },
-            progress: { take: () => 'counted', takeStep: () => 'counted', isUpToDate: () => true },
+            progress: {
+              take: () => 'counted',
+              takeStep: () => 'counted',
+              takeLogs: () => [],
+              wantedLogs: () => [],
+              isUpToDate: () => true,
+            },
             rounds,
           }
         : undefined,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Classified, classifyLine } from '../../../faults/kernel/classify.ts';
+import sheet from '../../fixtures/kernel/nvlink5-decode.json' with { type: 'json' };
 
 type Expected = Partial<Classified>;
 
@@ -141,6 +142,21 @@ const lines: readonly (readonly [name: string, line: string, expected: Expected]
     { code: 'gpu-off-bus', pci: null },
   ],
   [
+    'sees a GPU off the bus in one record of three lines',
+    String.raw`3,77,123,-;NVRM: The NVIDIA GPU 0000:b3:00.0\x0aNVRM: (PCI ID: 10de:26b5) installed in this system has\x0aNVRM: fallen off the bus and is not responding to commands.`,
+    { code: 'gpu-off-bus', pci: '0000:b3:00' },
+  ],
+  [
+    'sees the last of three lines about a GPU off the bus',
+    'NVRM: fallen off the bus and is not responding to commands.',
+    { code: 'gpu-off-bus', pci: null },
+  ],
+  [
+    'sees NVLinks whose partners cannot be read',
+    'NVRM: knvlinkUpdatePostRxDetectLinkMask_IMPL: Failed to update Rx Detect Link mask!',
+    { kind: 'other', code: 'nvlink', pci: null, action: 'reset-gpu' },
+  ],
+  [
     'sees a GPU that does not respond',
     'NVRM: GPU at PCI:0000:5d:00 is not responding',
     { code: 'gpu-off-bus', pci: '0000:5d:00' },
@@ -201,10 +217,10 @@ describe('Xid 154', () => {
     ['reboots when a reboot is required', changed('0x2 (Node Reboot Required)'), 'reboot'],
     ['resets to drain peer-to-peer', changed('0x3 (Drain P2P)'), 'reset-gpu'],
     ['resets to drain and reset', changed('0x4 (Drain and Reset)'), 'reset-gpu'],
-    ['resets for a state that is not understood', changed('0x9 (Something New)'), 'reset-gpu'],
-    ['resets for a state called like a property of every object', changed('0x9 (constructor)'), 'reset-gpu'],
-    ['resets for a text that is not understood', 'NVRM: Xid (PCI:0000:5d:00): 154, hello', 'reset-gpu'],
-    ['resets for no text at all', 'NVRM: Xid (PCI:0000:5d:00): 154', 'reset-gpu'],
+    ['reboots for a state that is not understood', changed('0x9 (Something New)'), 'reboot'],
+    ['reboots for a state called like a property of every object', changed('0x9 (constructor)'), 'reboot'],
+    ['reboots for a text that is not understood', 'NVRM: Xid (PCI:0000:5d:00): 154, hello', 'reboot'],
+    ['reboots for no text at all', 'NVRM: Xid (PCI:0000:5d:00): 154', 'reboot'],
     [
       'reads a space after the number',
       'NVRM: Xid (PCI:0000:5d:00): 154 GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)',
@@ -215,8 +231,82 @@ describe('Xid 154', () => {
       'NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed from 0x2 (Node Reboot Required) to 0x0 (None)',
       'ignore',
     ],
+    ['reads the words of driver 610 for a reset', changed('0x1 (PF FLR)'), 'reset-gpu'],
+    ['reads the words of driver 610 for a reboot', changed('0x2 (OS Reboot)'), 'reboot'],
+    ['restarts only jobs to recover an IMEX domain', changed('0x5 (Recover IMEX Domain)'), 'restart-app'],
+    ['resets for a bus reset', changed('0x6 (Bus Reset)'), 'reset-gpu'],
+    ['reboots for a system reboot', changed('0x7 (System Reboot)'), 'reboot'],
+    ['believes the number, not the words', changed('0x2 (GPU Reset Required)'), 'reboot'],
+    ['reads a number without words', changed('0x2 ()'), 'reboot'],
+    ['reads words where no number is printed', changed('(Drain P2P)'), 'reset-gpu'],
     ['does not mind the case', changed('0X2 (NODE REBOOT REQUIRED)'), 'reboot'],
   ])('%s', (_name, line, action) => {
     expect(classifyLine(line)).toMatchObject({ code: 154, standing: 'current', action });
+  });
+});
+
+describe('Xids 144 to 150', () => {
+  const line = (rest: string) => `NVRM: Xid (PCI:0018:01:00): ${rest}`;
+  const zeros = '0x00000000 0x00000000 0x00000000 0x00000000 0x00000000';
+  it.each([
+    [
+      'need nothing on the node when not fatal',
+      line(`145, RLW_SRC_TRACK Nonfatal XC1 i0 Link 12 (0x040988e2 0x00000008 ${zeros})`),
+      'ignore',
+    ],
+    [
+      'need a reset when fatal',
+      line(`145, RLW_SRC_TRACK Fatal XC0 i0 Link 00 (0x00000007 0x00000001 0x00000000)`),
+      'reset-gpu',
+    ],
+    [
+      'need a reset after a fatal link event',
+      line(`149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 ${zeros})`),
+      'reset-gpu',
+    ],
+    [
+      'blame the far end for a fatal link event of its subcode',
+      line(`149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 09 (0x025525c6 ${zeros})`),
+      'reset-gpu',
+    ],
+    [
+      'need nothing after a link that was taken down on purpose',
+      line(`149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 09 (0x028001c6 ${zeros})`),
+      'ignore',
+    ],
+    [
+      'are read after process and name',
+      line(`145, pid=77, name=python, RLW_SRC_TRACK Nonfatal XC1 i0 Link -1 (0x00000007)`),
+      'ignore',
+    ],
+    [
+      'are read as drivers before R575 write them',
+      line('149, NETIR_LINK_EVT Fatal XC 1 i 2 Link 01 [0x0000000a]'),
+      'reset-gpu',
+    ],
+    ['follow the catalogue without the word', line('149, NETIR_LINK_EVT'), 'reset-gpu'],
+    ['follow the catalogue where the word is not behind a unit', line('145, a tenant writes Nonfatal'), 'reset-gpu'],
+  ])('%s', (_name, text, action) => {
+    expect(classifyLine(text)).toMatchObject({ kind: 'xid', standing: 'current', action });
+  });
+
+  it('lead to what the decode sheet says in each of its rows', () => {
+    const actions = { IGNORE: 'ignore', XID_154_EVAL: 'ignore', RESET_GPU: 'reset-gpu' } as const;
+    const wrong = sheet.rows.flatMap(({ xid, units, subcode, status, severity, action }) =>
+      units.flatMap((unit) => {
+        const word = severity === 'Non-fatal' ? 'Nonfatal' : 'Fatal';
+        const first = `0x${((subcode << 20) >>> 0).toString(16).padStart(8, '0')}`;
+        const found = classifyLine(line(`${xid}, ${unit} ${word} XC0 i0 Link 00 (${first} ${status} ${zeros})`));
+        return found?.action === actions[action as keyof typeof actions] ? [] : [`${xid} ${unit} ${subcode} ${status}`];
+      }),
+    );
+    expect(sheet.rows).toHaveLength(91);
+    expect(wrong).toEqual([]);
+  });
+
+  it('name the far end where the decode sheet does', () => {
+    expect(classifyLine(line(`149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x025001c6 ${zeros})`))?.because).toMatch(
+      /far end of the link first \(0x25\)/,
+    );
   });
 });

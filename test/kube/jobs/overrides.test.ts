@@ -24,6 +24,10 @@ describe('what a job asks for', () => {
         'kcover.io/first-level': 'process',
         'kcover.io/hang': 'recover',
         'kcover.io/retries': '0',
+        'kcover.io/suppress': 'pod/exit,xid/* until 2026-12-01T00:00:00Z: a known bug',
+        'kcover.io/log-format': 'megatron',
+        'kcover.io/log-step': 'finished step (?<step>[0-9]+)',
+        'kcover.io/log-checkpoint': 'saved step (?<checkpoint>[0-9]+)',
       }),
     ).toEqual(
       overrides({
@@ -35,8 +39,24 @@ describe('what a job asks for', () => {
         level: 'process',
         hang: 'recover',
         retries: 0,
+        suppression: { codes: ['pod/exit', 'xid/*'], until: '2026-12-01T00:00:00Z', reason: 'a known bug' },
+        logFormat: 'megatron',
+        logStep: 'finished step (?<step>[0-9]+)',
+        logCheckpoint: 'saved step (?<checkpoint>[0-9]+)',
       }),
     );
+  });
+
+  it.each<[sentence: string, annotation: string, text: string]>([
+    ['no format', 'kcover.io/log-format', 'tensorboard'],
+    ['a pattern without its group', 'kcover.io/log-step', 'finished step ([0-9]+)'],
+    ['a pattern with the group of another', 'kcover.io/log-checkpoint', '(?<step>[0-9]+)'],
+    ['a pattern that would have to be tried in many ways', 'kcover.io/log-step', '(?<step>a+)\\1'],
+    ['a pattern that is too long', 'kcover.io/log-step', `(?<step>${'a'.repeat(200)})`],
+  ])('about its logs is ignored where it is %s', (_sentence, annotation, text) => {
+    const { ignored, ...asked } = read({ [annotation]: text }) ?? overrides({});
+    expect(asked).toEqual({});
+    expect(ignored).toEqual([expect.stringContaining(annotation)]);
   });
 
   it.each<[sentence: string, labels: Texts, annotations: Texts, expected: Partial<JobOverrides> | undefined]>([
@@ -160,7 +180,17 @@ describe('what a job asks for', () => {
 
   it('is ignored in a few short sentences, however much of it is wrong', () => {
     const wrong = 'x'.repeat(5000);
-    const ours = ['mode', 'checkpoint', 'capacity', 'min-replicas', 'shapes', 'first-level', 'hang', 'retries'];
+    const ours = [
+      'mode',
+      'checkpoint',
+      'capacity',
+      'min-replicas',
+      'shapes',
+      'first-level',
+      'hang',
+      'retries',
+      'suppress',
+    ];
     const theirs = ['fault-scheduling', 'elastic-scheduling', 'fault-retry-times', 'pod-rescheduling', 'minReplicas'];
     const ignored = read(
       Object.fromEntries(ours.map((name) => [`kcover.io/${name}`, wrong])),

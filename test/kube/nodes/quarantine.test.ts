@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
-import { hasAccelerators, nodeView } from '../../../kube/nodes/nodes.ts';
+import { hasAccelerators, historyOf, nodeView } from '../../../kube/nodes/nodes.ts';
 import { clearEdit, quarantineEdit, quarantineFound, releaseEdit } from '../../../kube/nodes/quarantine.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
@@ -109,6 +109,20 @@ describe('a release', () => {
       settings,
     );
     expect(change?.annotations).toEqual({ ...cleared, 'kcover.io/judged': 'b-1/42' });
+  });
+  it('keeps what rules count, which only the node itself is asked for', () => {
+    const history = [{ code: 'xid/13', device: '0000:5d:00', first: 1, last: 2 }];
+    const { change } = releaseEdit(
+      node({ taints: [ours], annotations: quarantineAnnotations }),
+      { ...request, history },
+      settings,
+    );
+    const written = { ...change?.annotations };
+    expect(written).toEqual({ ...cleared, 'kcover.io/fault-history': JSON.stringify(history) });
+    const after = node({ annotations: { 'kcover.io/fault-history': String(written['kcover.io/fault-history']) } });
+    expect(historyOf(after)).toEqual({ history });
+    expect(nodeView(after, taint)).not.toHaveProperty('history');
+    expect(historyOf(node({ annotations: { 'kcover.io/fault-history': 'nonsense' } }))).toEqual({});
   });
   it('uncordons only what we cordoned', () => {
     expect(

@@ -46,20 +46,31 @@ const pod = ({
     ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind, name: 'llm', uid: 'job-uid', controller: true }],
     ...(terminating && { deletionTimestamp: at('07:30:00Z') }),
   },
-  spec: { containers: [], ...(node !== '' && { nodeName: node }) },
+  spec: { containers: [{ name: 'pytorch' }, { name: 'proxy' }], ...(node !== '' && { nodeName: node }) },
   status: { phase, containerStatuses: [...containers], initContainerStatuses: [...init] },
 });
 
 describe('a pod that trains', () => {
   it('is of a job, at a place among its pods, on a node', () => {
     expect(trainingPodOf(pod())).toEqual({
+      name: 'llm-worker-1',
       uid: 'pod-uid',
+      container: 'pytorch',
       job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' },
       workload: 'llm',
       place: { worker: 1 },
       node: 'gpu-1',
       present: true,
     });
+  });
+
+  it.each([
+    ['proxy', 'proxy'],
+    ['gone', 'pytorch'],
+  ])('trains in the container that kubectl shows: %s', (annotated, trainer) => {
+    const { metadata, ...rest } = pod();
+    const annotations = { 'kubectl.kubernetes.io/default-container': annotated };
+    expect(trainingPodOf({ ...rest, metadata: { ...metadata, annotations } })?.container).toBe(trainer);
   });
 
   it.each<[sentence: string, given: Given]>([

@@ -21,6 +21,11 @@ describe('the blame of faults', () => {
       [kernelFault({ code: 'xid/48', action: 'reset-gpu' })],
       'hardware',
     ],
+    [
+      'an IMEX domain to recover blames the platform',
+      [kernelFault({ code: 'xid/154', action: 'restart-app' })],
+      'platform',
+    ],
     ['a node that must be rebooted blames the hardware', [kernelFault()], 'hardware'],
     ['what only its maker can judge blames the hardware', [kernelFault({ action: 'contact-support' })], 'hardware'],
     ['a switch blames the hardware', [kernelFault({ code: 'sxid/20034', action: 'reboot' })], 'hardware'],

@@ -212,3 +212,26 @@ describe('a crash loop', () => {
     expect(until(15 * 60 * minute)).toMatchObject({ kind: 'refuse', until: now + 38 * 60 * minute });
   });
 });
+
+describe('the recoveries in the life of a job', () => {
+  const old = (count: number) =>
+    Array.from({ length: count }, (_, index) => recovery((count - index) * 3000, { blame: 'hardware' }));
+
+  it('are limited where the settings say so, however long ago they were', () => {
+    expect(decide('platform', old(30)).kind).toBe('open');
+    expect(decide('platform', old(9), {}, { total: 10 }).kind).toBe('open');
+    expect(decide('platform', old(10), {}, { total: 10 })).toMatchObject({
+      kind: 'refuse',
+      because: expect.stringMatching(/^10 recoveries in the life of the job, and 10 are allowed/),
+    });
+  });
+
+  it('do not count those that a person requested', () => {
+    expect(decide('platform', [...old(9), recovery(100, { asked: true })], {}, { total: 10 }).kind).toBe('open');
+  });
+
+  it('are refused again a day later, so that people are reminded', () => {
+    const answer = decide('platform', old(10), {}, { total: 10 });
+    expect(answer.kind === 'refuse' && answer.until - now).toBeLessThanOrEqual(24 * 60 * minute);
+  });
+});

@@ -220,6 +220,18 @@ describe('training that hangs', () => {
     job: job.uid,
   } as const;
 
+  it('is only reported where nothing but its log says so, whatever the job wants', () => {
+    const noStep = { ...hang, code: 'progress/no-step' };
+    for (const response of ['notify', 'recover'] as const)
+      expect(decideIncident(facts({ faults: [noStep], overrides: { hang: response } }), settings())).toMatchObject({
+        kind: 'nothing',
+        dismissed: [{ id: 'h', notify: 'hang' }],
+      });
+    expect(
+      decideIncident(facts({ faults: [noStep], overrides: { hang: 'ignore' } }), settings()).dismissed[0]?.notify,
+    ).toBeUndefined();
+  });
+
   it('is only reported, unless the operator or the job wants a recovery', () => {
     expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({
       kind: 'nothing',
@@ -259,6 +271,36 @@ describe('retries that a job asks for', () => {
       because: expect.stringContaining('0 are allowed for user code'),
     });
     expect(decideIncident({ ...crash, overrides: { retries: 1 } }, settings()).kind).toBe('open');
+  });
+});
+
+describe('a suppression', () => {
+  const exit = podFault();
+  const until = '2026-12-01T00:00:00Z';
+  const own = { ignored: [], suppression: { codes: ['pod/exit', 'xid/79'], until, reason: 'exits on purpose' } };
+
+  it('of the operator lets the faults of a job come to nothing until its end', () => {
+    const suppression = { jobs: ['train/llm'], until, reason: 'experiment', owner: 'ada' };
+    const given = (one: object) => settings({ faults: { suppressions: [{ ...suppression, ...one }] } });
+    const faults = [kernelFault({ quarantine: quarantined })];
+    expect(decideIncident(facts({ faults }), given({}))).toMatchObject({
+      kind: 'nothing',
+      dismissed: [{ because: `xid/79: suppressed by ada until ${until}: experiment` }],
+    });
+    expect(decideIncident(facts({ faults }), given({ jobs: ['train/other'] })).kind).toBe('open');
+    expect(decideIncident(facts({ faults }), given({ until: '2026-11-21T07:00:00Z' })).kind).toBe('open');
+    expect(decideIncident(facts({ faults }), given({ codes: ['xid/48'] })).kind).toBe('open');
+  });
+
+  it('of the job itself counts for the codes that the operator leaves to jobs', () => {
+    const faults = [exit, kernelFault({ quarantine: quarantined })];
+    const allowed = settings();
+    const none = settings({ recovery: { jobMay: { suppression: [] } } });
+    expect(decideIncident(facts({ faults, overrides: own }), allowed)).toMatchObject({
+      kind: 'open',
+      dismissed: [{ id: exit.id, because: `pod/exit: suppressed by train/llm until ${until}: exits on purpose` }],
+    });
+    expect(decideIncident(facts({ faults: [exit], overrides: own, since: now - 1000 }), none).kind).toBe('open');
   });
 });
 

@@ -42,6 +42,8 @@ describe('the severity of faults', () => {
     ['nothing is known at all', [], 'dead'],
     ['a GPU has fallen off the bus', [xid(79)], 'dead'],
     ['the same without an Xid', [line('NVRM: GPU 0000:5d:00.0: GPU has fallen off the bus.')], 'dead'],
+    ['the same by nvidia-smi', [seen('smi', 'smi/gpu-lost', { node: 'gpu-3', action: 'reboot' })], 'dead'],
+    ['a GPU that waits for a row to be remapped', [seen('smi', 'smi/rows-pending', { node: 'gpu-3' })], 'degrading'],
     ['an uncorrectable memory error ends its processes', [xid(48)], 'dead'],
     ['so does one that is contained', [xid(94, { action: 'restart-app' })], 'dead'],
     ['and one that is not', [xid(95)], 'dead'],

@@ -29,10 +29,21 @@ describe('what a fault means for its node', () => {
       { code: 'node/not-ready' },
       'restart',
     ],
-    ['an unknown code warns', { code: 'xid/999', action: 'contact-support', standing: 'unknown' }, 'warn'],
-  ] as const)('%s', (_, fault, kind) => {
-    expect(decideNode({ node: nodeView(), faults: [kernelFault(fault)] }, act).kind).toBe(kind);
+    ['a code for which no table names an action warns', { code: 'preflight/other' }, 'warn'],
+  ] as const)('%s', (_name, fault, kind) => {
+    const { action: _, ...bare } = kernelFault();
+    const given = 'action' in fault ? kernelFault(fault) : { ...bare, ...fault };
+    expect(decideNode({ node: nodeView(), faults: [given] }, act).kind).toBe(kind);
   });
+
+  it.each(['ignore', 'restart-app', 'reset-gpu', 'reboot', 'contact-support', undefined] as const)(
+    'never quarantines for what a container log says, whatever should be done about it: %s',
+    (action) => {
+      const { action: _, ...fault } = kernelFault({ source: 'log', code: 'log/cuda-ecc' });
+      const found = { ...fault, ...(action !== undefined && { action }) };
+      expect(['record', 'warn']).toContain(decideNode({ node: nodeView(), faults: [found] }, act).kind);
+    },
+  );
 
   it('applies a site rule for a code before anything else', () => {
     const strict = settings({ mode: 'act', faults: { codes: { 'xid/13': 'quarantine', 'xid/79': 'record' } } });
@@ -111,6 +122,20 @@ describe('what a fault means for its node', () => {
     ).toBe('quarantine');
     expect(decideNode({ node: nodeView(), faults: [{ ...check, code: 'preflight/gpu-check' }] }, act).kind).toBe(
       'quarantine',
+    );
+  });
+
+  it('keeps new pods off a node with an unknown code, leaves its jobs alone, and asks a person', () => {
+    const unknown = kernelFault({ code: 'xid/999', action: 'contact-support', standing: 'unknown' });
+    const decision = decideNode({ faults: [unknown] }, act);
+    expect(decision).toMatchObject({
+      kind: 'quarantine',
+      asks: true,
+      because: expect.stringMatching(/a person must decide$/),
+    });
+    expect(decideNode({ faults: [unknown, kernelFault({ id: 'b' })] }, act)).not.toHaveProperty('asks');
+    expect(decideNode({ faults: [unknown] }, settings({ faults: { responses: { unknown: 'warn' } } })).kind).toBe(
+      'warn',
     );
   });
 

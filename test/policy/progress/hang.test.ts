@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobProgress } from '../../../contract/progress/progress.ts';
-import { hangFault, judgeHang, type Standstill } from '../../../policy/progress/hang.ts';
+import { hangFault, type HangReport, judgeHang, type Standstill } from '../../../policy/progress/hang.ts';
 
 const minute = 60_000;
-const settings = { times: 20, leastMs: 10 * minute };
+const settings = { times: 20, leastMs: 10 * minute, witnesses: 2 };
 const says = (more: Partial<JobProgress> = {}): JobProgress => ({
   step: 1200,
   at: '2026-11-21T07:00:00Z',
@@ -59,14 +59,22 @@ describe('training that makes no step', () => {
 
   it('is one fault of the job, and of no node, for each pod and step', () => {
     const job = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' } as const;
-    const fault = hangFault(job, 'pod-uid', says(), 'no step', '2026-11-21T07:12:00Z');
+    const report = (more: Partial<HangReport> = {}): HangReport => ({
+      pod: 'pod-uid',
+      progress: says(),
+      seenAt: '2026-11-21T07:12:00Z',
+      witnesses: ['no step'],
+      suspects: [],
+      ...more,
+    });
+    const fault = hangFault(job, report());
     expect(fault).toMatchObject({ source: 'progress', code: 'progress/hang', message: 'no step', job: 'job-uid' });
     expect(fault).not.toHaveProperty('node');
     const ids = [
       fault,
-      hangFault(job, 'pod-uid', says(), 'later', '2026-11-21T08:00:00Z'),
-      hangFault(job, 'other', says(), '', ''),
-      hangFault(job, 'pod-uid', says({ step: 1201 }), '', ''),
+      hangFault(job, report({ witnesses: ['later'], seenAt: '2026-11-21T08:00:00Z' })),
+      hangFault(job, report({ pod: 'other' })),
+      hangFault(job, report({ progress: says({ step: 1201 }) })),
     ];
     expect(new Set(ids.map(({ id }) => id)).size).toBe(3);
   });

@@ -1,8 +1,6 @@
-import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { jobWorkflowId } from '../../../contract/ids.ts';
 import { jobTitle } from '../../../contract/job/jobs.ts';
 import { signals } from '../../../contract/wire/messages.ts';
-import { allAnnounced, perform } from '../../proxies.ts';
 import type { Effect } from '../effects.ts';
 import { isGood } from '../end.ts';
 import { recordOf, reportOf } from '../record.ts';
@@ -20,11 +18,10 @@ export const ending: Effect<'ending'> = async (recovery, { input }) => {
 
 /** The end is reported to the job, to the record store and to people. */
 export const recording: Effect<'recording'> = async (recovery, state) => {
+  const { tools } = recovery;
   const { outcome, because } = state.end;
   // The job is notified first, in a task of its own: its next incident must not wait for a slow record store, or for a record that Temporal rejects.
-  await getExternalWorkflowHandle(jobWorkflowId(state.input.job))
-    .signal(signals.recoveryEnded, reportOf(state))
-    .catch(() => undefined);
+  await tools.signal(jobWorkflowId(state.input.job), signals.recoveryEnded, reportOf(state));
   const isGoodEnd = isGood(state.end);
   const reason =
     outcome === 'refused'
@@ -35,7 +32,7 @@ export const recording: Effect<'recording'> = async (recovery, state) => {
           ? 'restarted'
           : 'recoveryEnded';
   recovery.announce(isGoodEnd || outcome === 'cancelled' ? 'Normal' : 'Warning', reason, `${outcome}: ${because}`);
-  await perform('recordIncident', `keep the record: ${outcome}`, recordOf(state)).catch(() => undefined);
-  await condition(allAnnounced);
+  await tools.perform('recordIncident', `keep the record: ${outcome}`, recordOf(state)).catch(() => undefined);
+  await tools.allAnnounced();
   return { kind: 'recorded' };
 };

@@ -1,7 +1,5 @@
-import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../../contract/ids.ts';
 import { signals } from '../../../contract/wire/messages.ts';
-import { short } from '../../proxies.ts';
 import type { Effect } from '../effects.ts';
 import { denialOf } from '../questions.ts';
 import type { In } from '../state.ts';
@@ -13,6 +11,7 @@ const slowLookMs = 5 * 60_000;
 
 /** Nothing is stopped until something changes, or the deadline of this hold passes. */
 export const held: Effect<'held'> = async (recovery, before) => {
+  const { tools } = recovery;
   const { decision, covers, reason, input } = before;
   const denial = denialOf(before.questions);
   if (denial) {
@@ -24,16 +23,14 @@ export const held: Effect<'held'> = async (recovery, before) => {
   if (isFirst) recovery.announce('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.remedy}`);
   if (isFirst || subscribedAt !== revision) {
     recovery.dispatch({ kind: 'subscribed' });
-    await getExternalWorkflowHandle(clusterWorkflowId)
-      .signal(signals.waiting, { workflowId: input.incident })
-      .catch(() => undefined);
+    await tools.signal(clusterWorkflowId, signals.waiting, { workflowId: input.incident });
     // Registered before one more look, so that a change in between is not missed.
     return { kind: 'lookOutdated' };
   }
   const again = decision.lookAgainMs === undefined ? slowLookMs : pauseAfter(holds.times - 1, decision.lookAgainMs);
-  const pause = Math.min(Math.max(1, until - Date.now()), again);
+  const pause = Math.min(Math.max(1, until - tools.now()), again);
   const hasChanged = () =>
     recovery.state.revision !== covers.revision || denialOf(recovery.state.questions) !== undefined;
-  const changed = await condition(hasChanged, pause, { summary: short(`held: ${decision.because}`) });
-  return { kind: changed || Date.now() < until ? 'lookOutdated' : 'holdExpired' };
+  const changed = await tools.wait(hasChanged, pause, `held: ${decision.because}`);
+  return { kind: changed || tools.now() < until ? 'lookOutdated' : 'holdExpired' };
 };

@@ -1,9 +1,7 @@
 import type { AwaitResult } from '../../../contract/recovery/recovery.ts';
-import { perform } from '../../proxies.ts';
 import { hasNewFaults, restartMs } from '../attempt-transitions.ts';
 import type { Effect, Recovery } from '../effects.ts';
 import { stoppedBy } from '../incident.ts';
-import { unlessChanged } from '../unless-changed.ts';
 
 /** Waits for a whole new attempt, with the usual deadline. */
 export const starting: Effect<'starting'> = async (recovery, state) => ({
@@ -18,6 +16,7 @@ export const placing: Effect<'placing'> = async (recovery, { because, input }) =
 };
 
 function awaitAttempt(recovery: Recovery, deadlineMs: number): Promise<AwaitResult | 'changed'> {
+  const { tools } = recovery;
   const { input, stoppedPods, remaining } = recovery.state;
   const { incident, job } = input;
   const request = {
@@ -28,8 +27,8 @@ function awaitAttempt(recovery: Recovery, deadlineMs: number): Promise<AwaitResu
     ...(remaining.length > 0 && { remaining }),
     deadlineMs,
   };
-  return unlessChanged(
+  return tools.unlessChanged(
     () => hasNewFaults(recovery.state),
-    () => perform('awaitAttempt', 'wait until all pods of the next attempt are ready', request),
+    () => tools.perform('awaitAttempt', 'wait until all pods of the next attempt are ready', request),
   );
 }

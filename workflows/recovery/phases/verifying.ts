@@ -1,11 +1,10 @@
-import { perform } from '../../proxies.ts';
 import { hasNewFaults } from '../attempt-transitions.ts';
 import type { Effect } from '../effects.ts';
 import { stoppedBy } from '../incident.ts';
-import { unlessChanged } from '../unless-changed.ts';
 
 /** All pods run: training has to pass the last step before the fault. */
 export const verifying: Effect<'verifying'> = async (recovery, state) => {
+  const { tools } = recovery;
   const { input, running, beyond, level, stoppedPods } = state;
   const { incident, job, limits } = input;
   const request = {
@@ -18,9 +17,9 @@ export const verifying: Effect<'verifying'> = async (recovery, state) => {
     ...stoppedBy(state),
     ...(limits.verify ?? { firstMs: 0, stallMs: 0, mostMs: 0 }),
   };
-  const result = await unlessChanged(
+  const result = await tools.unlessChanged(
     () => hasNewFaults(recovery.state),
-    () => perform('verifyProgress', `wait until training passes step ${beyond}`, request),
+    () => tools.perform('verifyProgress', `wait until training passes step ${beyond}`, request),
   );
   return { kind: 'progressAwaited', result };
 };

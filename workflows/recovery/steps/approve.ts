@@ -2,6 +2,7 @@
 
 import { formatDuration } from '../../../contract/settings/duration.ts';
 import type { Approval } from '../../../contract/recovery/plan.ts';
+import { questionOf } from '../questions.ts';
 import { planOf, type Step } from './step.ts';
 
 export const approve: Step<'approve', null, never> = {
@@ -21,8 +22,12 @@ export const approve: Step<'approve', null, never> = {
   },
 
   wouldDo: ({ approval }) => approval && { what: 'would ask', because: approval.because },
-  planned: ({ plan: { approval } }) => (approval ? [{ what: withoutAnswer(approval), because: approval.because }] : []),
+  planned({ before, after }) {
+    const asked = questionOf(after.incident.questions, 'stop');
+    if (!asked || questionOf(before.incident.questions, 'stop')) return undefined;
+    return { what: withoutAnswer(asked.approval), because: asked.approval.because };
+  },
 };
 
 export const withoutAnswer = ({ withinMs, otherwise }: Pick<Approval, 'withinMs' | 'otherwise'>): string =>
-  `a person has ${formatDuration(withinMs)}; silence means ${otherwise}`;
+  `a person has ${formatDuration(withinMs)}; without an answer: ${otherwise}`;

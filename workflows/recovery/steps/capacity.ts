@@ -13,7 +13,7 @@ import {
   noCapacityYet,
   waitedLong,
 } from './capacity-data.ts';
-import { type PlannedRow, type PlannedStop, planOf, type Prepared, type Preparing, type Step } from './step.ts';
+import { type Line, planOf, type Prepared, type Preparing, type Step, type Visit } from './step.ts';
 
 /** The pause between looks doubles from the decision's value up to this, ms. */
 const mostPauseMs = 60_000;
@@ -31,7 +31,7 @@ export const capacity: Step<'capacity', CapacityData, CapacityChange> = {
     const { plan, incident, own } = preparing;
     if (!plan) return 'ready';
     if (!plan.capacity) preparing.changeIncident({ kind: 'nextSizeChosen' });
-    if (!plan.capacity || isKnown(own, incident.revision, Date.now())) return 'ready';
+    if (!plan.capacity || isKnown(own, incident.revision, preparing.tools.now())) return 'ready';
     preparing.show('checking capacity', {
       because: 'all pods of an attempt need capacity at once',
       waitingFor: 'a look at all nodes and pods',
@@ -72,7 +72,7 @@ async function judge(
     ...(own.standbyTaken && { standbyTaken: true }),
     ...approved,
   });
-  preparing.change({ kind: 'decided', decision: decided, at: Date.now() });
+  preparing.change({ kind: 'decided', decision: decided, at: tools.now() });
   return decided;
 }
 
@@ -87,8 +87,8 @@ async function follow(
   switch (decision.kind) {
     case 'go':
     case 'shrink': {
-      const waited = waitedLong(preparing.own, Date.now());
-      preparing.change({ kind: 'found', revision, at: Date.now() });
+      const waited = waitedLong(preparing.own, preparing.tools.now());
+      preparing.change({ kind: 'found', revision, at: preparing.tools.now() });
       preparing.changeIncident({ kind: 'nextSizeChosen', ...(decision.kind === 'shrink' && { pods: decision.pods }) });
       preparing.happened(decision.kind === 'go' ? 'capacity' : 'shrinks', decision.because);
       // Whether pods fit beside those that stay is another question: look again.
@@ -169,29 +169,31 @@ async function wait(
   preparing: Look,
   { because, remedy, lookAgainMs }: Pick<CapacityHold, 'because' | 'remedy' | 'lookAgainMs'>,
 ): Promise<Prepared> {
-  preparing.change({ kind: 'waiting', until: Date.now() + preparing.incident.input.limits.holdMs });
-  const { until, times } = preparing.own.wait ?? { until: Date.now(), times: 1 };
+  const { tools } = preparing;
+  preparing.change({ kind: 'waiting', until: tools.now() + preparing.incident.input.limits.holdMs });
+  const { until, times } = preparing.own.wait ?? { until: tools.now(), times: 1 };
   if (times === 1) {
     preparing.happened('held', because);
     preparing.announce('Warning', 'recoveryHeld', `held: ${because}; ${remedy}`);
   }
-  if (Date.now() >= until) return { outcome: 'escalated', because: `still no capacity after its deadline: ${because}` };
+  if (tools.now() >= until)
+    return { outcome: 'escalated', because: `still no capacity after its deadline: ${because}` };
   preparing.show('held', { because: `held: ${because}`, waitingFor: remedy, until });
-  const pause = Math.min(lookAgainMs * 2 ** Math.min(times - 1, 10), mostPauseMs, until - Date.now());
+  const pause = Math.min(lookAgainMs * 2 ** Math.min(times - 1, 10), mostPauseMs, until - tools.now());
   await preparing.pause(Math.max(1, pause), `held: ${because}`);
   return 'look again';
 }
 
-function planned({ plan: { capacity: plan }, capacity: decision, passedOver }: PlannedStop): PlannedRow[] {
-  const before =
-    passedOver === undefined ? [] : [{ what: 'none for the broken pods alone: the whole job', because: passedOver }];
-  if (!plan) return before;
-  if (!decision)
-    return [...before, { what: `without capacity: ${plan.choice}`, because: 'capacity was not looked up yet' }];
-  return [...before, { what: describe(decision), because: decision.because }];
+function planned({ before, after }: Visit<CapacityData>): Line | undefined {
+  const [tried, last] = [after.incident.tried.at(-1), after.own.decisions.at(-1)];
+  if (tried?.noCapacity && tried !== before.incident.tried.at(-1))
+    return { what: 'none for the broken pods alone: the whole job', because: tried.because };
+  if (after.own.wait !== before.own.wait && last?.kind !== 'hold')
+    return { what: 'hold: nothing is stopped', because: after.incident.shown.because };
+  return last && last !== before.own.decisions.at(-1) ? { what: describe(last), because: last.because } : undefined;
 }
 
-function describe(decision: NonNullable<PlannedStop['capacity']>): string {
+function describe(decision: CapacityDecision): string {
   switch (decision.kind) {
     case 'go':
       return 'go on';

@@ -3,7 +3,7 @@
 import { formatDuration, iso } from '../../../contract/settings/duration.ts';
 import type { CheckpointPlan, CheckpointResult, RecoveryPlan } from '../../../contract/recovery/plan.ts';
 import { attemptOf } from '../incident.ts';
-import { type PlannedRow, planOf, type Prepared, type Preparing, type Step } from './step.ts';
+import { type Line, planOf, type Prepared, type Preparing, type Step, type Visit } from './step.ts';
 
 /** A job that was left alone for longer than this has saved since. ms */
 const longMs = 60_000;
@@ -66,7 +66,7 @@ export const checkpoint: Step<'checkpoint', CheckpointData, CheckpointChange> = 
     what: strategy === 'none' ? 'would await no checkpoint' : `would await a checkpoint (${strategy})`,
     because,
   }),
-  planned: ({ plan }) => [planned(plan.checkpoint)],
+  planned,
 };
 
 /** The job has trained for long since: the next checkpoint counts. */
@@ -87,7 +87,7 @@ async function awaitNext(
   { because, beyond, withinMs, stallMs }: Extract<CheckpointPlan, { strategy: 'fresh' }>,
 ): Promise<Prepared> {
   const { tools, incident, own } = preparing;
-  const until = checkpointUntil(own, Date.now() + withinMs, preparing.isWaiting());
+  const until = checkpointUntil(own, tools.now() + withinMs, preparing.isWaiting());
   if (until === 'over') return 'ready';
   preparing.change({ kind: 'awaited', until });
   if (!own.isNoted) {
@@ -96,7 +96,7 @@ async function awaitNext(
     preparing.announce('Normal', 'checkpointAwaited', `${because}; until ${iso(until)}`);
   }
   preparing.show('waiting for a checkpoint', { because, waitingFor: `a checkpoint beyond step ${beyond}`, until });
-  const startedAt = Date.now();
+  const startedAt = tools.now();
   const { incident: id, job } = incident.input;
   const request = { incident: id, job, atLeast: beyond + 1, withinMs: Math.max(1, until - startedAt), stallMs };
   const seen = await tools.unlessChanged(preparing.hasChanged, () =>
@@ -104,7 +104,7 @@ async function awaitNext(
       tools.perform('awaitCheckpoint', `wait for a checkpoint beyond step ${beyond}: ${because}`, request),
     ),
   );
-  preparing.changeIncident({ kind: 'waited', ms: Date.now() - startedAt });
+  preparing.changeIncident({ kind: 'waited', ms: tools.now() - startedAt });
   if (seen === 'changed') return 'look again';
   preparing.change({ kind: 'seen', attempt: attemptOf(incident), result: seen ?? unobserved, isStopped: false });
   preparing.happened(seen?.kind === 'saved' ? 'checkpoint saved' : 'no checkpoint', (seen ?? unobserved).because);
@@ -119,7 +119,7 @@ async function awaitFinal(preparing: Wait, { checkpoint: plan }: RecoveryPlan): 
   preparing.show('waiting for a checkpoint', {
     because,
     waitingFor: `a checkpoint of step ${atLeast}`,
-    until: Date.now() + withinMs,
+    until: tools.now() + withinMs,
   });
   const { incident: id, job } = incident.input;
   const request = { incident: id, job, atLeast, withinMs };
@@ -135,18 +135,14 @@ async function awaitFinal(preparing: Wait, { checkpoint: plan }: RecoveryPlan): 
 
 const unobserved: CheckpointResult = { kind: 'missed', waitedMs: 0, because: 'it could not be observed' };
 
-function planned(plan: CheckpointPlan): PlannedRow {
-  const { because } = plan;
-  switch (plan.strategy) {
-    case 'none':
-      return { what: 'none is awaited', because };
-    case 'fresh':
-      return { what: `one beyond step ${plan.beyond}, ${formatDuration(plan.withinMs)} at most`, because };
-    case 'on-termination':
-      return {
-        what: `one of step ${plan.atLeast} within ${formatDuration(plan.withinMs)} after the stop`,
-        because,
-        afterStop: true,
-      };
-  }
+function planned({ decision, before, after }: Visit<CheckpointData>): Line | undefined {
+  const plan = planOf(decision)?.checkpoint;
+  if (!plan) return undefined;
+  const { strategy, because } = plan;
+  if (strategy === 'on-termination' && after.own.seen.length > before.own.seen.length)
+    return { what: `one of step ${plan.atLeast} within ${formatDuration(plan.withinMs)} after the stop`, because };
+  if (before.own.isNoted || !after.own.isNoted) return undefined;
+  return strategy === 'fresh'
+    ? { what: `one beyond step ${plan.beyond}, ${formatDuration(plan.withinMs)} at most`, because }
+    : { what: `none is awaited${strategy === 'none' ? '' : ' before the stop'}`, because };
 }

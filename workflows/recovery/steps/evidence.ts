@@ -1,8 +1,8 @@
 /** Evidence of an attempt is captured before anything of it is deleted, once for each attempt. */
 
 import { formatDuration } from '../../../contract/settings/duration.ts';
-import type { Evidence } from '../../../contract/recovery/evidence.ts';
-import { attemptOf, counted, failingFirst, kernelLines, nodesIn, podsOf } from '../incident.ts';
+import type { Evidence, Suspect } from '../../../contract/recovery/evidence.ts';
+import { attemptOf, counted, failingFirst, kernelLines, nodesIn } from '../incident.ts';
 import type { Preparing, Step } from './step.ts';
 
 interface EvidenceData {
@@ -40,15 +40,11 @@ export const evidence: Step<'evidence', EvidenceData, EvidenceChange> = {
 
   doneAt: ({ kept }) => kept.at(-1)?.at,
   record: ({ kept }) => (kept.length > 0 ? { evidence: kept } : {}),
-  planned: ({ pods, evidenceMs }) =>
-    evidenceMs === 0
-      ? []
-      : [
-          {
-            what: `logs and states of ${podsOf(pods)}, ${formatDuration(evidenceMs)} at most`,
-            because: 'a stop deletes them',
-          },
-        ],
+  planned({ facts, before, after }) {
+    if (before.own.isDone || !after.own.isDone) return undefined;
+    const within = formatDuration(after.incident.input.limits.evidenceMs ?? 0);
+    return { what: `logs and states of ${counted(facts)}, ${within} at most`, because: 'a stop deletes them' };
+  },
 };
 
 async function capture(
@@ -60,7 +56,7 @@ async function capture(
   preparing.show('capturing evidence', {
     because: `${counted(facts)} are about to be stopped`,
     waitingFor: 'their logs',
-    until: Date.now() + deadlineMs,
+    until: tools.now() + deadlineMs,
   });
   const kernel = kernelLines(incident);
   const request = {
@@ -83,4 +79,28 @@ async function capture(
       ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}`
       : 'none: it could not be kept',
   );
+  if (kept?.suspects?.length) announceSuspects(preparing, attempt, kept.suspects);
 }
+
+/** For people only: what logs say convicts no node. */
+function announceSuspects(
+  { happened, announce }: Pick<Preparing<EvidenceData, EvidenceChange>, 'happened' | 'announce'>,
+  attempt: number,
+  suspects: readonly Suspect[],
+): void {
+  const sentences = suspects.map(
+    ({ pod, node, because }) => `${pod}${node === undefined ? '' : ` on ${node}`}: ${because}`,
+  );
+  happened('ranks suspected', sentences.join('; ').slice(0, suspectsLength));
+  announce(
+    'Warning',
+    'ranksSuspected',
+    `the logs of attempt ${attempt} make these suspects, which convicts nobody: ${sentences.join('; ')}`.slice(
+      0,
+      suspectsLength,
+    ),
+  );
+}
+
+/** Bound of one message; the record has all of them. */
+const suspectsLength = 1000;

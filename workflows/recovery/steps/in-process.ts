@@ -2,7 +2,7 @@
 
 import { formatDuration, iso } from '../../../contract/settings/duration.ts';
 import { attemptOf } from '../incident.ts';
-import type { PlannedRow, Step } from './step.ts';
+import type { Step } from './step.ts';
 
 export const inProcess: Step<'in-process', null, never> = {
   name: 'in-process',
@@ -52,18 +52,11 @@ export const inProcess: Step<'in-process', null, never> = {
     preparing.happened('the next level', why);
     return 'look again';
   },
-};
 
-/** Its row in `kcover plan`, which takes it to fail. */
-export const plannedInProcess = ({
-  beyond,
-  withinMs,
-  because,
-}: {
-  readonly beyond: number;
-  readonly withinMs: number;
-  readonly because: string;
-}): PlannedRow => ({
-  what: `training inside its processes; a step beyond ${beyond} within ${formatDuration(withinMs)}`,
-  because,
-});
+  planned({ decision }) {
+    if (decision.kind !== 'hold' || !decision.inProcess) return undefined;
+    const { beyond, withinMs } = decision.inProcess;
+    const what = `training inside its processes; a step beyond ${beyond} within ${formatDuration(withinMs)}`;
+    return { what, because: decision.because };
+  },
+};

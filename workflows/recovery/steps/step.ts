@@ -1,23 +1,22 @@
 /**
  * A step of a recovery: what is done before an attempt is stopped, or between its stop and the next attempt. Pure: what its effects need of
- * Temporal they are given, so that `kcover plan` reads the same steps offline.
+ * Temporal they are given, so that `kcover plan` runs the same steps offline.
  */
 
 import type { Announcement } from '../../../contract/wire/activities.ts';
 import type { eventReasons } from '../../../contract/ids.ts';
 import type { JobProgress } from '../../../contract/progress/progress.ts';
-import type { CapacityDecision, RecoveryPlan } from '../../../contract/recovery/plan.ts';
+import type { RecoveryPlan } from '../../../contract/recovery/plan.ts';
 import type {
   AttemptFacts,
   IncidentRecord,
   RecoveryDecision,
   RecoveryStatus,
 } from '../../../contract/recovery/recovery.ts';
-import type { decideCapacity, perform, tolerate } from '../../proxies.ts';
 import type { End } from '../end.ts';
 import type { IncidentData, Showing, TriedLevel } from '../incident.ts';
 import type { Asking } from '../questions.ts';
-import type { unlessChanged } from '../unless-changed.ts';
+import type { Tools } from '../tools.ts';
 
 /** One step. `Data`: what it remembers of the incident, serialisable. `Change`: what changes that. */
 export interface Step<Name extends string, Data, Change extends { readonly kind: string }> {
@@ -42,8 +41,8 @@ export interface Step<Name extends string, Data, Change extends { readonly kind:
   record?(data: Data): Partial<StepRecord>;
   /** What it would do, for the timeline where nothing may be done. */
   wouldDo?(plan: RecoveryPlan): Line | undefined;
-  /** Its rows in `kcover plan`. */
-  planned?(facts: PlannedStop): readonly PlannedRow[];
+  /** What a visit of it did, as a row of `kcover plan`. */
+  planned?(visit: Visit<Data>): Line | undefined;
 }
 
 export type StepRecord = Pick<IncidentRecord, 'evidence' | 'checkpoints' | 'capacity' | 'pods'>;
@@ -109,31 +108,20 @@ export interface Preparing<Data, Change> {
   readonly tools: Tools;
 }
 
-export interface Tools {
-  readonly perform: typeof perform;
-  readonly tolerate: typeof tolerate;
-  readonly unlessChanged: typeof unlessChanged;
-  readonly decideCapacity: typeof decideCapacity;
-}
-
-interface Line {
+export interface Line {
   readonly what: string;
   readonly because: string;
 }
 
-export interface PlannedRow extends Line {
-  readonly afterStop?: true;
+/** What one visit of a step did, for `kcover plan`. */
+export interface Visit<Data> {
+  readonly decision: Preparable;
+  readonly facts: AttemptFacts;
+  readonly before: Seen<Data>;
+  readonly after: Seen<Data>;
 }
 
-/** A stop that `kcover plan` describes. */
-export interface PlannedStop {
-  readonly plan: RecoveryPlan;
-  readonly pods: number;
-  readonly evidenceMs: number;
-  /** Missing where it was not looked up. */
-  readonly capacity?: Undated<CapacityDecision> | undefined;
-  /** Why the broken pods alone were passed over. */
-  readonly passedOver?: string | undefined;
+interface Seen<Data> {
+  readonly incident: IncidentData;
+  readonly own: Data;
 }
-
-type Undated<Decision> = Decision extends unknown ? Omit<Decision, 'settings' | 'at'> : never;

@@ -1,0 +1,14 @@
+/** The CheckCode of a ConfigMap of MindCluster: SHA-256 of the content as Go's encoding/json writes it. */
+
+/** Of UTF-8 text, in lower-case hexadecimal digits. */
+export type Sha256 = (text: string) => string;
+
+/** Members stay in the order in which they are written; the keys of Go's maps are sorted there already. */
+export const goJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+export const isIntact = (content: unknown, checkCode: unknown, sha256: Sha256): boolean =>
+  typeof checkCode === 'string' && content !== undefined && sha256(goJson(content)) === checkCode.toLowerCase();

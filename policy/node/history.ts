@@ -1,0 +1,62 @@
+/** The bursts that rules over time count: a storm of lines is one, so that a fault counts and not how often a driver repeats itself. Pure. */
+
+import type { Burst, NodeHistory } from '../../contract/node/history.ts';
+
+/** Faults this close to each other are one burst, ms; rules may count them more coarsely. */
+export const burstMs = 15_000;
+
+/** Beyond `perKey`, bursts that every rule but the finest counts as one are merged; beyond that the oldest are dropped. */
+const most = { perKey: 16, total: 64, coarseMs: 180_000 } as const;
+
+/** A burst without an end yet. */
+export type Sighting = Omit<Burst, 'first' | 'last'> & { readonly at: number };
+
+type Span = Pick<Burst, 'first' | 'last'>;
+
+const isSame = (a: Omit<Burst, 'first' | 'last'>, b: Omit<Burst, 'first' | 'last'>): boolean =>
+  a.code === b.code &&
+  a.device === b.device &&
+  a.place === b.place &&
+  a.action === b.action &&
+  a.explained === b.explained;
+
+const isNear = ({ first, last }: Span, at: number, gapMs: number): boolean => at >= first - gapMs && at <= last + gapMs;
+
+/** Whether it belongs to a burst that is known. */
+export const isRepeated = (history: NodeHistory, sighting: Sighting): boolean =>
+  history.some((burst) => isSame(burst, sighting) && isNear(burst, sighting.at, burstMs));
+
+/** The same whatever the order of the sightings, as long as nothing must be dropped. */
+export function withSighting(history: NodeHistory, { at, ...key }: Sighting): NodeHistory {
+  const joined = history.filter((burst) => isSame(burst, key) && isNear(burst, at, burstMs));
+  const burst = {
+    ...key,
+    first: Math.min(at, ...joined.map(({ first }) => first)),
+    last: Math.max(at, ...joined.map(({ last }) => last)),
+  };
+  const [known] = joined;
+  // The usual case in a storm.
+  if (joined.length === 1 && known && at >= known.first) return history.map((one) => (one === known ? burst : one));
+  const others = history.filter((one) => !joined.includes(one));
+  const ofKey = [...others.filter((one) => isSame(one, key)), burst].toSorted(byTime);
+  const kept = ofKey.length > most.perKey ? merged(ofKey, most.coarseMs).map((span) => ({ ...key, ...span })) : ofKey;
+  return [...others.filter((one) => !isSame(one, key)), ...kept.slice(-most.perKey)]
+    .toSorted(byTime)
+    .slice(-most.total);
+}
+
+export const since = (history: NodeHistory, time: number): NodeHistory => history.filter(({ last }) => last >= time);
+
+/** Bursts with at most `gapMs` between them as one, oldest first. */
+export function merged(bursts: readonly Span[], gapMs: number): Span[] {
+  const spans: Span[] = [];
+  for (const { first, last } of bursts.toSorted(byTime)) {
+    const before = spans.at(-1);
+    if (before !== undefined && first - before.last <= gapMs)
+      spans[spans.length - 1] = { first: before.first, last: Math.max(before.last, last) };
+    else spans.push({ first, last });
+  }
+  return spans;
+}
+
+const byTime = (a: Span, b: Span): number => a.first - b.first || a.last - b.last;

@@ -1,0 +1,71 @@
+/** Whether a rule that counts applies, from the bursts that are remembered. Pure. */
+
+import type { Burst, NodeHistory } from '../../../contract/node/history.ts';
+import { merged, type Sighting } from '../history.ts';
+import { type LastingRule, matches, type RepeatRule } from './rule.ts';
+
+export type CountingRule = RepeatRule | LastingRule;
+
+/** Whether the sighting, which `history` holds already, makes the rule apply; `before` is the history without it, and none if it may be old. */
+export function applies(
+  rule: CountingRule,
+  sighting: Sighting,
+  history: NodeHistory,
+  before: NodeHistory | undefined,
+): boolean {
+  if (!matches(rule.of, sighting) || !isOfUnit(rule, sighting, sighting)) return false;
+  return rule.kind === 'repeat'
+    ? repeats(rule, sighting, history) && !(before && isInBurst(rule, sighting, before))
+    : lasts(rule, sighting, history) && !(before && lasts(rule, sighting, before));
+}
+
+type Key = Omit<Burst, 'first' | 'last'>;
+
+function isOfUnit({ by }: CountingRule, a: Key, b: Key): boolean {
+  if (by === 'node') return true;
+  return (
+    a.device !== undefined &&
+    a.device === b.device &&
+    (by === 'device' || (a.place !== undefined && a.place === b.place))
+  );
+}
+
+const counted = (rule: CountingRule, sighting: Sighting, history: NodeHistory): readonly Burst[] =>
+  history.filter(
+    (burst) => burst.explained === undefined && matches(rule.of, burst) && isOfUnit(rule, sighting, burst),
+  );
+
+/** It belongs to a burst that the rule has counted before. */
+const isInBurst = (rule: RepeatRule, sighting: Sighting, history: NodeHistory): boolean =>
+  counted(rule, sighting, history).some(
+    ({ first, last }) => sighting.at >= first - rule.gap && sighting.at <= last + rule.gap,
+  );
+
+function repeats(rule: RepeatRule, sighting: Sighting, history: NodeHistory): boolean {
+  const { at } = sighting;
+  const spans = merged(counted(rule, sighting, history), rule.gap);
+  const isEnough = spans.some((begin, index) => {
+    const end = spans[index + rule.count - 1];
+    return end !== undefined && end.first - begin.last <= rule.within && begin.first <= at && at <= end.last;
+  });
+  return isEnough && !(rule.alone === true && happensElsewhere(rule, sighting, history));
+}
+
+function happensElsewhere(rule: RepeatRule, sighting: Sighting, history: NodeHistory): boolean {
+  const { at, device, place } = sighting;
+  return history.some(
+    (burst) =>
+      matches(rule.of, burst) &&
+      burst.last >= at - rule.within &&
+      burst.first <= at + rule.within &&
+      (rule.by === 'place'
+        ? burst.device === device && burst.place !== undefined && burst.place !== place
+        : burst.device !== undefined && burst.device !== device),
+  );
+}
+
+const lasts = (rule: LastingRule, sighting: Sighting, history: NodeHistory): boolean =>
+  merged(counted(rule, sighting, history), rule.gap).some(
+    ({ first, last }) =>
+      sighting.at >= first - rule.gap && sighting.at <= last + rule.gap && last - first >= rule.atLeast,
+  );
