@@ -7,7 +7,7 @@ import {
   mindclusterFaults,
   nvsentinelEvent,
 } from '../../contract/wire/external.schema.ts';
-import type { ExternalSender } from '../../contract/settings/controller.schema.ts';
+import type { ExternalSender } from '../../contract/settings/external.schema.ts';
 import { fromAlertmanager } from '../../faults/external/alertmanager.ts';
 import { fromMindcluster } from '../../faults/external/mindcluster.ts';
 import { fromNvsentinel } from '../../faults/external/nvsentinel.ts';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { type Fault, faultLimits } from '../../contract/faults/faults.ts';
 import type { ExternalReport } from '../../contract/wire/external.ts';
-import type { ExternalSender } from '../../contract/settings/controller.schema.ts';
+import type { ExternalSender } from '../../contract/settings/external.schema.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
 
 /** What a sender may report. */

@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import type { ExternalSender } from '../../contract/settings/controller.schema.ts';
+import type { ExternalSender } from '../../contract/settings/external.schema.ts';
 import { type Refusal, refused } from '../intake/reporter.ts';
 
 /** A program whose token was accepted. */
