@@ -67,6 +67,11 @@ export const metricTable = {
       help: 'Gaps that agents reported: kernel lines or reports that were lost',
       labelNames: ['what'],
     },
+    externalReports: {
+      name: 'kcover_external_reports_total',
+      help: 'Reports of other programs by sender, and by what became of them',
+      labelNames: ['sender', 'result'],
+    },
     preflightReports: {
       name: 'kcover_preflight_reports_total',
       help: 'Preflight reports of agents by answer; a repeated upload counts again',

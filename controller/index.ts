@@ -66,7 +66,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     agentsSilent: () => (term ? silentNodes(term.liveness(), now()) : []),
   });
   certificateMetric(options.metrics, certificate.expires);
-  const { intake: intakeSettings, preflight } = settings;
+  const { intake: intakeSettings, preflight, progress } = settings;
   const intake = openIntake({
     certificate,
     authenticate: {
@@ -77,7 +77,9 @@ export async function startController(options: ControllerOptions): Promise<Contr
         now,
       }),
       preflights: authenticator({ source: tokensFor(kube, preflight.audience), audience: preflight.audience, now }),
+      trainers: authenticator({ source: tokensFor(kube, progress.audience), audience: progress.audience, now }),
     },
+    external: settings.external,
     limits: intakeSettings.limits,
     collector: () => (leading() ? term : undefined),
     agents,

@@ -9,6 +9,7 @@ export interface ControllerMetrics {
   readonly faultsSuppressed: Counter;
   readonly rejected: Counter<'reason'>;
   readonly gaps: Counter<'what'>;
+  readonly externalReports: Counter<'sender' | 'result'>;
   readonly preflightReports: Counter<'answer'>;
   readonly preflightRefused: Counter<'reason'>;
   readonly progressFiles: Counter<'answer'>;
@@ -80,6 +81,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     faultsSuppressed: new Counter({ ...table.faultsSuppressed, registers }),
     rejected: new Counter({ ...table.rejected, registers }),
     gaps: new Counter({ ...table.gaps, registers }),
+    externalReports: new Counter({ ...table.externalReports, registers }),
     preflightReports: new Counter({ ...table.preflightReports, registers }),
     preflightRefused: new Counter({ ...table.preflightRefused, registers }),
     progressFiles: new Counter({ ...table.progressFiles, registers }),

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { FaultsObserved, OperatorRequest } from '../../contract/wire/messages.ts';
 import { searchAttributePairs } from '../../contract/wire/search-attributes.ts';
 import type { WorkflowStart } from '../../contract/wire/starts.ts';
 import { askTemporal } from './temporal.ts';
@@ -14,16 +14,16 @@ export async function startWorkflow<Input>(client: Client, start: WorkflowStart<
   return workflowId;
 }
 
-/** Starts the workflow or finds it running, and sends an operator's request as a signal. */
+/** Starts the workflow or finds it running, and sends what an operator requests or reports as a signal. */
 export async function signalWithStart<Input>(
   client: Client,
   start: WorkflowStart<Input>,
   signal: string,
-  request: OperatorRequest,
+  payload: OperatorRequest | FaultsObserved,
 ): Promise<string> {
   const { workflowType, workflowId } = start;
   await askTemporal(client, `signal ${workflowId}`, () =>
-    client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [request] }),
+    client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [payload] }),
   );
   return workflowId;
 }

@@ -10,6 +10,8 @@ import { configCheck } from './config-check.ts';
 import { controller } from './controller.ts';
 import { deny } from './deny.ts';
 import { doctor } from './doctor.ts';
+import { faultClear } from './fault-clear.ts';
+import { faultReport } from './fault-report.ts';
 import { incidents } from './incidents.ts';
 import { judgeReplay } from './judge-replay.ts';
 import { list } from './list.ts';
@@ -49,6 +51,8 @@ export type CommandName =
   | 'node history'
   | 'node quarantine'
   | 'node release'
+  | 'fault report'
+  | 'fault clear'
   | 'preflight status'
   | 'preflight judge'
   | 'preflight plan'
@@ -80,6 +84,8 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'node history': nodeHistory,
   'node quarantine': nodeQuarantine,
   'node release': nodeRelease,
+  'fault report': faultReport,
+  'fault clear': faultClear,
   'preflight status': preflightStatus,
   'preflight judge': preflightJudge,
   'preflight plan': preflightPlan,
@@ -98,6 +104,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
 /** Groups of two-word commands: the first word, and the summary of the group. */
 export const groups = {
   node: 'Nodes that are kept out of service.',
+  fault: 'Faults of nodes that people report.',
   preflight: 'Tests of the nodes of a workload before it trains.',
   progress: 'Progress of training.',
   judge: 'What faults would lead to.',

@@ -1,14 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
-import { KcoverError } from '../../contract/errors.ts';
 import { nodeWorkflowId } from '../../contract/ids.ts';
 import { signals } from '../../contract/wire/messages.ts';
-import type { NodeStatus } from '../../contract/node/nodes.ts';
 import { nodeStart } from '../../contract/wire/starts.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
-
-/** How long the command waits for the taint, ms. The request stays in force after that. */
-const timeoutMs = 10_000;
 
 export const nodeQuarantine: CommandEntry = {
   summary: 'Keep new pods off a node, regardless of mode, limit and pause.',
@@ -21,23 +14,14 @@ export const nodeQuarantine: CommandEntry = {
   exits: ['notFound', 'unreachable'],
   async run(typed, { environment, session }) {
     const node = typed.argument('node');
-    const { clusterUid } = await import('../../kube/client/connection.ts');
-    const { readNode } = await import('../../kube/nodes/nodes.ts');
-    const { requireSameCluster } = await import('../clients/cluster-identity.ts');
+    const { awaitNode, clientForNode } = await import('../clients/node-workflow.ts');
     const { signalWithStart } = await import('../clients/start-workflow.ts');
-
-    const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
-    if ((await readNode(kube, node)) === undefined)
-      throw new KcoverError('not-found', `there is no node ${node}`, {
-        what: 'there is no such node',
-        remedy: 'kubectl get nodes',
-      });
-    await requireSameCluster(client, await clusterUid(kube));
+    const client = await clientForNode(session, node);
     await signalWithStart(client, nodeStart(node, typed.value('task-queue')), signals.quarantine, {
       by: environment.user,
       reason: typed.value('reason'),
     });
-    const seen = await awaitQuarantine(client, node);
+    const seen = await awaitNode(client, node, ({ phase }) => phase === 'quarantined');
     return {
       data: { node, workflow: nodeWorkflowId(node), phase: seen?.phase ?? 'unknown', incident: seen?.incident ?? null },
       text:
@@ -47,14 +31,3 @@ export const nodeQuarantine: CommandEntry = {
     };
   },
 };
-
-/** Status of the node once it is quarantined, or at the timeout. */
-async function awaitQuarantine(client: Client, node: string): Promise<NodeStatus | undefined> {
-  const { statusOf } = await import('../clients/workflows.ts');
-  const until = Date.now() + timeoutMs;
-  for (;;) {
-    const seen = await statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)).catch(() => undefined);
-    if (seen?.phase === 'quarantined' || Date.now() > until) return seen;
-    await sleep(100);
-  }
-}

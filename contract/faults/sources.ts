@@ -144,6 +144,15 @@ export const faultSources = {
     about: 'node',
     blame: 'hardware',
   },
+  external: {
+    observes: 'what other programs and people report about a node',
+    needs:
+      "a sender in `external.senders` of the controller's settings ([faults that others report](../external-faults.md)), or `kcover fault report`; off by default",
+    reporter: 'controller',
+    codes: /^external\/[\w.-]{1,48}$/,
+    about: 'node',
+    blame: 'unknown',
+  },
   preflight: {
     observes: 'the verdict of a preflight',
     needs:

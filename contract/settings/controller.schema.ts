@@ -4,11 +4,13 @@ import { z } from 'zod';
 import { actions } from '../faults/faults.ts';
 import { isObjectName } from '../object-names.ts';
 import { preflightLimits } from '../preflight/preflight.ts';
+import { trainerStatusAudience } from '../progress/trainer-status.ts';
 import { roundsAudience } from '../preflight/rounds.ts';
 import { logChoices } from '../progress/logs.ts';
 import { agentAudience } from '../wire/reports.ts';
 import { formatDuration } from './duration.ts';
 import { lokiSettings } from './loki.schema.ts';
+import { external } from './external.schema.ts';
 import { duration, health, listen, log, taint, temporal } from './values.schema.ts';
 
 const conditionType = z.string().regex(/^[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/, {
@@ -49,7 +51,6 @@ const conditions = z
       ),
   })
   .prefault({});
-
 /** `kcover controller --config FILE`. */
 export const controllerSettings = z.strictObject({
   temporal,
@@ -148,6 +149,7 @@ export const controllerSettings = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  external,
   preflight: z
     .strictObject({
       audience: z.string().min(1).default(roundsAudience).describe('Audience of the tokens of preflight pods'),
@@ -166,6 +168,11 @@ export const controllerSettings = z.strictObject({
     .describe('Rounds that the controller plans for preflight containers that ask for them'),
   progress: z
     .strictObject({
+      audience: z
+        .string()
+        .min(1)
+        .default(trainerStatusAudience)
+        .describe('Audience of the tokens of training pods that report their own steps'),
       every: duration('15s').describe('Least time between two writes of the progress annotations of one job'),
       hang: z
         .strictObject({

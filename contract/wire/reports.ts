@@ -62,6 +62,8 @@ export const rejections = {
   'not-testing': 403,
   'other-size': 409,
   'too-large': 413,
+  /** None of the reports of another program can be used. */
+  'not-usable': 422,
   /** `Retry-After` says when to try again. The request was not read. */
   'too-many': 429,
   'no-such-path': 404,

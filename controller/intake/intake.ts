@@ -16,6 +16,7 @@ import { preflightPath } from '../../contract/preflight/files.ts';
 import { roundsPath } from '../../contract/preflight/rounds.ts';
 import { logPath } from '../../contract/progress/logs.ts';
 import { progressPath } from '../../contract/progress/progress.ts';
+import { trainerStatusPath } from '../../contract/progress/trainer-status.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import type { AgentRegistry } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -28,6 +29,10 @@ import { faultMessage } from '../outbox/messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { type PreflightCollector, takePreflightFiles } from '../preflight/intake.ts';
 import { type ProgressTaker, takeProgress } from '../progress/endpoint.ts';
+import { type ExternalCollector, takeExternalReports } from '../external/endpoint.ts';
+import { externalReaders } from '../external/formats.ts';
+import { type AuthenticateSender, authenticateSenders } from '../external/senders.ts';
+import { takeTrainerStatus } from '../progress/trainer-status.ts';
 import { openRefusals } from './refusals.ts';
 import {
   acknowledgedBy,
@@ -44,15 +49,17 @@ import type { Rounds } from '../preflight/rounds/polls.ts';
 import { openBuckets } from './token-bucket.ts';
 
 /** Available only to the leader. */
-export interface IntakeCollector extends PreflightCollector {
+export interface IntakeCollector extends PreflightCollector, ExternalCollector {
   readonly progress: ProgressTaker;
   readonly rounds: Rounds;
 }
 
 export interface IntakeOptions {
   readonly certificate: Pick<ServingCertificate, 'read' | 'onChange'>;
-  /** Tokens of agents, and those of preflight pods: each for its own audience. */
-  readonly authenticate: { readonly agents: Authenticate; readonly preflights: Authenticate };
+  /** Tokens of agents, of preflight pods and of training pods: each for its own audience. */
+  readonly authenticate: Readonly<Record<'agents' | 'preflights' | 'trainers', Authenticate>>;
+  /** Programs that may report faults. */
+  readonly external: ControllerSettings['external'];
   readonly limits: ControllerSettings['intake']['limits'];
   /** Undefined while this controller does not lead. */
   readonly collector: () => IntakeCollector | undefined;
@@ -66,6 +73,7 @@ export interface IntakeOptions {
     | 'faultsSuppressed'
     | 'rejected'
     | 'gaps'
+    | 'externalReports'
     | 'preflightReports'
     | 'preflightRefused'
   >;
@@ -93,13 +101,15 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
   });
   limitConnections(server.server, limits);
   options.certificate.onChange((pair) => server.server.setSecureContext(pair));
-  const reporterOf = guardRequests(server, {
+  const { reporterOf, senderOf } = guardRequests(server, {
     authenticate: {
       [reportPath]: authenticate.agents,
       [preflightPath]: authenticate.agents,
       [progressPath]: authenticate.agents,
       [logPath]: authenticate.agents,
       [roundsPath]: authenticate.preflights,
+      [trainerStatusPath]: authenticate.trainers,
+      ...externalPaths(options, now),
     },
     leading: () => collector() !== undefined,
     requests: openBuckets(limits.requests, now),
@@ -125,7 +135,10 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
   });
 
   takePreflightFiles(server, { ...options, reporterOf, reject });
-  takeProgress(server, { progress: () => collector()?.progress, reporterOf, reject });
+  const progress = { progress: () => collector()?.progress, reporterOf, reject };
+  takeProgress(server, progress);
+  takeTrainerStatus(server, progress);
+  takeExternalReports(server, { ...options, settings: options.external, limits: limits.faults, senderOf, reject });
   openRounds(server, { rounds: () => collector()?.rounds, reporterOf, reject });
 
   server.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -135,6 +148,13 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     return reply.code(500).send({ error: 'bug', because: 'see the log of the controller' });
   });
   return server;
+}
+
+/** Without senders the paths do not exist. */
+function externalPaths({ external, log }: IntakeOptions, now: () => number): Record<string, AuthenticateSender> {
+  if (external.senders.length === 0) return {};
+  const authenticate = authenticateSenders(external.senders, { now, log });
+  return Object.fromEntries(Object.keys(externalReaders).map((path) => [path, authenticate]));
 }
 
 async function take(

@@ -1,26 +1,37 @@
 /** Checks every request to the intake before its body is read: the path exists, this controller leads, the sender is authenticated and within its rate. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Authenticate } from './authenticate.ts';
+import type { SenderIdentity } from '../external/senders.ts';
 import type { Reject } from './refusals.ts';
-import { notLeading, refused, type ReporterIdentity } from './reporter.ts';
+import { notLeading, type Refusal, refused, type ReporterIdentity } from './reporter.ts';
 import type { Buckets } from './token-bucket.ts';
+
+type Identity = ReporterIdentity | SenderIdentity;
 
 export interface RequestGuardOptions {
   /** Authentication of each path. */
-  readonly authenticate: Readonly<Record<string, Authenticate>>;
+  readonly authenticate: Readonly<
+    Record<string, (authorization: string | undefined, from: string) => Promise<Identity | Refusal>>
+  >;
   readonly leading: () => boolean;
-  /** Rate of requests, by the UID of the sending pod. */
+  /** Rate of requests, by the UID of the sending pod or the name of the sender. */
   readonly requests: Buckets;
   readonly reject: Reject;
 }
 
-/** Adds the checks to the server. Returns a lookup of the authenticated sender of a request. */
+/** Looks up who has sent a request, after it was authenticated. */
+export interface RequestIdentities {
+  readonly reporterOf: (request: FastifyRequest) => ReporterIdentity | undefined;
+  readonly senderOf: (request: FastifyRequest) => SenderIdentity | undefined;
+}
+
+/** Adds the checks to the server. */
 export function guardRequests(
   server: FastifyInstance,
   { authenticate, leading, requests, reject }: RequestGuardOptions,
-): (request: FastifyRequest) => ReporterIdentity | undefined {
-  const known = new WeakMap<FastifyRequest, ReporterIdentity>();
+): RequestIdentities {
+  const reporters = new WeakMap<FastifyRequest, ReporterIdentity>();
+  const senders = new WeakMap<FastifyRequest, SenderIdentity>();
   server.addHook('onRequest', async (request, reply) => {
     const authenticated = authenticate[request.routeOptions.url ?? ''];
     if (!authenticated) return reject(reply, refused('no-such-path', 'there is no such path'));
@@ -31,10 +42,12 @@ export function guardRequests(
       if (answer.rejection === 'too-many') reply.header('connection', 'close');
       return reject(reply, answer);
     }
-    if (!requests.take(answer.podUid))
-      return reject(reply, refused('too-many', 'this pod asks too often', requests.waitMs(answer.podUid)));
-    known.set(request, answer);
+    const key = answer.kind === 'reporter' ? answer.podUid : `sender ${answer.sender.name}`;
+    if (!requests.take(key))
+      return reject(reply, refused('too-many', 'this sender asks too often', requests.waitMs(key)));
+    if (answer.kind === 'reporter') reporters.set(request, answer);
+    else senders.set(request, answer);
     return undefined;
   });
-  return (request) => known.get(request);
+  return { reporterOf: (request) => reporters.get(request), senderOf: (request) => senders.get(request) };
 }

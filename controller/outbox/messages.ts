@@ -76,6 +76,13 @@ export const faultMessage = (to: Addressee, fault: Fault): WorkflowMessage => ({
   fault: bounded(fault),
 });
 
+/** A fault that somebody says is over: only recorded, and only where a workflow looks after the node. */
+export const recoveredMessage = (node: string, fault: Fault): WorkflowMessage => ({
+  kind: 'faultsObserved',
+  workflowId: nodeWorkflowId(node),
+  fault: bounded(fault),
+});
+
 /** A request starts the job's workflow too. */
 export const recoverMessage = (job: JobRef, request: Recover): WorkflowMessage => ({
   kind: 'recover',
@@ -179,7 +186,9 @@ export const mostWaiting = ({ kind }: WorkflowMessage): number =>
 export function callOf(messages: readonly WorkflowMessage[]): Call {
   const [first] = messages;
   if (!first) throw new RangeError('a call needs a message');
-  const to = { workflowId: first.workflowId, ...(first.starts && { starts: first.starts }) };
+  // One of them is enough: a record that needs no workflow may share the call with a fault that needs one.
+  const starts = messages.find((message) => message.starts)?.starts;
+  const to = { workflowId: first.workflowId, ...(starts && { starts }) };
   switch (first.kind) {
     case 'start':
       return to;

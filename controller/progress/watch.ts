@@ -51,6 +51,8 @@ export interface ProgressWatch {
   takeLogs(reports: Omit<LogReports, 'schema'>): readonly LogDecision[];
   /** The logs of a node that its agent shall follow. */
   wantedLogs(node: string): readonly WantedLog[];
+  /** Takes a step that this pod reports about itself; returns what it counts as. */
+  takeStep(podUid: string, step: number): ProgressFileDecision['answer'];
   /** Called for every message that is sent. If it may open an incident, the last known progress of its jobs is written at once, before they are stopped. */
   onMessage(message: WorkflowMessage): void;
   /** The job is known now, or its owner. */
@@ -169,6 +171,16 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     if (accepted !== 'not-its-turn') hangs.take(pod, writer.newest(pod.job.uid) ?? progress, from);
   }
 
+  /** Dated by our own clock: the step was done just before. */
+  function takeStep(podUid: string, step: number): ProgressFileDecision['answer'] {
+    const pod = pods.get(podUid);
+    const rank = pod && rankIn(pod);
+    if (pod === undefined || rank === undefined) return 'no-pod';
+    const at = new Date().toISOString();
+    const { namespace } = pod.job;
+    return take({ namespace, job: pod.workload, rank, writtenAt: at, progress: { step, at } }, pod.node);
+  }
+
   return {
     see({ type, object }) {
       const { namespace = '', uid = '', ownerReferences } = object.metadata ?? {};
@@ -181,6 +193,7 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     take,
     takeLogs,
     wantedLogs: (node) => wantedLogs(pods.writersOn(node), loggingJob, logFormat),
+    takeStep,
     onMessage({ kind, starts }) {
       if (kind !== 'faultsObserved' && kind !== 'recover') return;
       if (starts?.kind === 'job') writer.hasten(starts.job);

@@ -33,6 +33,8 @@ export interface NodesWatchOptions extends WatchContext {
 export interface NodesWatch {
   /** A workflow looks after this node from now on. */
   follow(node: string): void;
+  /** Whether there is such a node; undefined before the nodes were listed. */
+  has(node: string): boolean | undefined;
   /** Accelerators of a node; undefined while it is not seen. */
   acceleratorsOf(node: string): Amounts | undefined;
   /** Names of the nodes with accelerators. */
@@ -84,6 +86,12 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       else if (listed) void lookAtReturned(view.name, seen);
     },
   });
+
+  let isListed = false;
+  watched.synced.then(
+    () => (isListed = true),
+    () => undefined,
+  );
 
   /** A watch may stall unnoticed for a while: the node is read before the fault is sent. */
   async function notifyOutage(node: string, fault: Fault): Promise<void> {
@@ -166,6 +174,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   );
   return {
     follow: followNode,
+    has: (node) => accelerators.has(node) || (isListed ? false : undefined),
     acceleratorsOf: (node) => accelerators.get(node),
     accelerated: outages.accelerated,
     offered: state.offered,

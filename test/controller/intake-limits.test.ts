@@ -63,12 +63,14 @@ function intake(limits: object = {}) {
   };
   const server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
-    authenticate: { agents: authenticate, preflights: authenticate },
+    authenticate: { agents: authenticate, preflights: authenticate, trainers: authenticate },
+    external: controllerSettings.parse({}).external,
     limits: controllerSettings.parse({ intake: { limits } }).intake.limits,
     collector: () => ({
       outbox,
       preflights,
-      progress: { take: never, takeLogs: never, wantedLogs: () => [], isUpToDate: never },
+      nodes: { has: never },
+      progress: { take: never, takeStep: never, takeLogs: never, wantedLogs: () => [], isUpToDate: never },
       rounds: { next: never, waiting: never },
     }),
     agents: rememberAgents(() => 0),
@@ -148,6 +150,8 @@ describe('an unauthenticated request', () => {
     'OPTIONS /v1/reports',
     'POST /%zz',
     'GET /',
+    'POST /v1/external',
+    'POST /v1/external/alertmanager',
   ])('is answered before its body is there, and its connection is closed: %s', async (line) => {
     const { server, state } = intake();
     expect(await answerTo(await listening(server), withBody(line))).toMatch(
@@ -156,7 +160,7 @@ describe('an unauthenticated request', () => {
     expect(state.asked).toBe(0);
   });
 
-  it.each(['/v1/reports', '/v1/preflight', '/v1/progress', '/v1/preflight/rounds'])(
+  it.each(['/v1/reports', '/v1/preflight', '/v1/progress', '/v1/preflight/rounds', '/v1/trainer-status'])(
     'is refused before its body is there on %s',
     async (path) => {
       const { server, state } = intake();

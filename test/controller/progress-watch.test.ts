@@ -113,6 +113,16 @@ describe('progress of training', () => {
     expect(progress.take({ ...file(0, 1), job: 'other' }, 'gpu-1')).toBe('no-pod');
   });
 
+  it('is taken from a pod that reports its own step, and from no other pod', async () => {
+    expect(progress.takeStep('worker-0', 12)).toBe('counted');
+    expect(progress.takeStep('worker-9', 99)).toBe('no-pod');
+    await until(() => written.length > 0);
+    expect(written).toEqual([12]);
+    progress.see({ type: 'modified', object: pod('worker', 0, 'gpu-2', 'Failed') });
+    progress.see({ type: 'added', object: pod('worker', 2, 'gpu-3') });
+    expect(progress.takeStep('worker-0', 13)).toBe('no-pod');
+  });
+
   it('cannot be of a worker while it is unknown whether there is a master beside it', () => {
     known = undefined;
     expect(progress.take(file(1, 1), 'gpu-2')).toBe('no-pod');

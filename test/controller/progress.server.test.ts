@@ -4,12 +4,14 @@ import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { type RunningAgent, startAgent } from '../../agent/index.ts';
 import { jobWorkflowId, labels } from '../../contract/ids.ts';
 import type { JobKind, JobRef } from '../../contract/job/jobs.ts';
 import { type JobProgress, progressDirectory } from '../../contract/progress/progress.ts';
+import { trainerStatusAudience, trainerStatusPath } from '../../contract/progress/trainer-status.ts';
 import { agentSettings } from '../../contract/settings/settings.schema.ts';
 import { connectKube, type Kube } from '../../kube/client/connection.ts';
 import { readJob, writeProgress } from '../../kube/jobs/jobs.ts';
@@ -18,6 +20,7 @@ import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attac
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { kindsHere as kinds, manifestOf } from '../../testbed/set-manifests.ts';
 import { awaitRunning, changeJob, createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
+import { podToken } from '../../testbed/tokens.ts';
 import { until } from '../../testbed/until.ts';
 import { LiveController, run } from './live-controller.ts';
 
@@ -103,6 +106,29 @@ const says = (job: RunningJob, step: number): Promise<JobProgress> =>
       missing: `it says ${JSON.stringify(progress)}; the agent ${JSON.stringify(agent.status().progress)}; ${files}; ${writes}`,
     };
   });
+
+describe('the status that a trainer reports over HTTP', () => {
+  it('ends as annotations of its job, and counts for no other', async () => {
+    const job = await create(pytorchJob({ name: `http-${run}`, workers: 1, gpus: 0, labels: optIn }));
+    const [first] = await awaitRunning(rig.api, job);
+    const { namespace = '', name = '', uid = '' } = first?.metadata ?? {};
+    const token = await podToken(rig.api, { namespace, name, uid }, 'default', trainerStatusAudience);
+    const send = (step: number, bearer: string) => {
+      const metrics = [{ name: 'current_step', value: String(step) }];
+      return rig.post({ trainerStatus: { metrics } }, bearer, rig.controller, trainerStatusPath);
+    };
+    await until('the step counts', 60_000, async () => {
+      const answer = await send(120, token);
+      return isDeepStrictEqual(answer, { status: 200, body: { counted: true } })
+        ? { found: true }
+        : { missing: JSON.stringify(answer) };
+    });
+    expect(await says(job, 120)).toMatchObject({ pod: uid });
+    const other = await podToken(rig.api, { namespace, name, uid }, 'default', 'https://kubernetes.default.svc');
+    expect(await send(130, other)).toMatchObject({ status: 401 });
+    expect(await send(130, await rig.tokenOf(0))).toMatchObject({ status: 401 });
+  });
+});
 
 describe('progress files of trainers', () => {
   it('do not change a job that did not opt in, until it does', async () => {

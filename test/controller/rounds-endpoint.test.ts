@@ -64,7 +64,7 @@ function cluster(pollMs?: number) {
     },
   });
   const requests = openBuckets({ perSecond: 1, burst: 100 }, () => performance.now());
-  const reporterOf = guardRequests(server, {
+  const { reporterOf } = guardRequests(server, {
     authenticate: { [roundsPath]: preflights },
     leading: () => term !== undefined,
     requests,

@@ -28,6 +28,7 @@ describe('the sources of faults', () => {
     ['condition/example.com/GPUsHealthy', 'condition'],
     ['allocatable/missing-devices', 'allocatable'],
     ['ascend/80E01801', 'device-plugin'],
+    ['external/GpuLost', 'external'],
     [preflightFaults.slow, 'preflight'],
     [trainingHangs, 'progress'],
     ['log/cuda-ecc', 'log'],

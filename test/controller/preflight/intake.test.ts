@@ -87,14 +87,22 @@ beforeEach(async () => {
   };
   server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
-    authenticate: { agents, preflights: agents },
+    authenticate: { agents, preflights: agents, trainers: agents },
+    external: controllerSettings.parse({}).external,
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
     collector: () =>
       leads
         ? {
             outbox,
             preflights,
-            progress: { take: () => 'counted', takeLogs: () => [], wantedLogs: () => [], isUpToDate: () => true },
+            nodes: { has: () => undefined },
+            progress: {
+              take: () => 'counted',
+              takeStep: () => 'counted',
+              takeLogs: () => [],
+              wantedLogs: () => [],
+              isUpToDate: () => true,
+            },
             rounds,
           }
         : undefined,
