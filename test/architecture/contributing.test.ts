@@ -85,7 +85,7 @@ describe('the example of a detector in CONTRIBUTING.md', () => {
     expect(badImports(file, codeOf(blocks.get(file) ?? ''))).toEqual([]);
   });
 
-  it('compiles', async () => {
+  it('compiles with the rest of the repository', async () => {
     const tsc = join(root, 'node_modules/.bin/tsc');
     await expect(run(tsc, ['--noEmit', '-p', copy])).resolves.toMatchObject({ stdout: '' });
   }, 120_000);
