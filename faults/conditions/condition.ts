@@ -118,7 +118,8 @@ function findingOf(seen: SeenCondition, deadline: string | undefined, node: stri
     deadline === undefined
       ? ''
       : `; EKS node repair and Karpenter, where they are on, replace the node from ${deadline} on`;
-  const text = `${type} is ${status}${since}${why}${replaced}: ${verdict.message}`;
+  const said = verdict.message === '' ? '' : `: ${verdict.message}`;
+  const text = `${type} is ${status}${since}${why}${replaced}${said}`;
   return {
     source: 'condition',
     code,

@@ -31,7 +31,7 @@ function judgeCard([card, state]: readonly [string, string]): Findings {
     source: 'link',
     code: 'link/down',
     device,
-    standing: 'unknown',
+    oneLook: true,
     message: `hccn_tool: the link of ${device} is DOWN`,
     because: 'The network port of the NPU has no link. One look cannot say whether it has a cable.',
   });

@@ -30,11 +30,13 @@ export interface Found {
   readonly message: string;
   readonly because: string;
   readonly standing?: 'unknown';
+  /** It may be so without a fault, which only an earlier look could tell: it has no action, and only warns. */
+  readonly oneLook?: true;
 }
 
 /** A finding with the action that the table of its source has for its code. */
-export function toolFinding({ source, code, device, message, because, standing }: Found): Finding {
-  const action = traitsOf(source).actions?.[code];
+export function toolFinding({ source, code, device, message, because, standing, oneLook }: Found): Finding {
+  const action = oneLook ? undefined : traitsOf(source).actions?.[code];
   return {
     source,
     code,

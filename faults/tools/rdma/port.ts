@@ -43,7 +43,7 @@ const notActive = (tool: string, { device, port, state, physState, rate }: ToolP
     source: 'link',
     code: 'link/down',
     device: deviceName(device),
-    standing: 'unknown',
+    oneLook: true,
     message: `${tool}: port ${port} of ${device} is ${state}${physState ? ` (${physState})` : ''}${rate ? `, rate ${rate}` : ''}`,
     because:
       'The port is not ACTIVE. One look cannot say whether it has no cable; the agent reports ports that were ACTIVE before.',
