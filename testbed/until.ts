@@ -18,7 +18,7 @@ export async function until<T>(
   const deadline = Date.now() + withinMs;
   for (let pause = firstPause; ; pause = Math.min(pause * growth, mostMs)) {
     const seen = await look().catch((error: unknown): WaitResult<T> => ({
-      missing: error instanceof Error ? error.message : String(error),
+      missing: reasonOf(error),
     }));
     if ('found' in seen) return seen.found;
     if (Date.now() > deadline)
@@ -27,4 +27,10 @@ export async function until<T>(
       );
     await sleep(pause);
   }
+}
+
+/** With its cause: the Temporal client says only which call failed. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }

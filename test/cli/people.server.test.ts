@@ -126,6 +126,11 @@ describe('people and a recovery', () => {
     // After the creation of the pod whose failure is assumed.
     const seenAt = new Date(Date.now() + 3_600_000).toISOString();
     const { workflowType, ...start } = nodeStart(node, rig.taskQueue);
+    // Another test may have left one, on a task queue without a worker.
+    await rig.client.workflow
+      .getHandle(start.workflowId)
+      .terminate('another test')
+      .catch(() => undefined);
     const quarantine = await rig.client.workflow.signalWithStart(workflowType, {
       taskQueue: start.taskQueue,
       workflowId: start.workflowId,
