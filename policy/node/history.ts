@@ -41,7 +41,7 @@ export function withSighting(history: NodeHistory, { at, ...key }: Sighting): No
   const ofKey = [...others.filter((one) => isSame(one, key)), burst].toSorted(byTime);
   const kept = ofKey.length > most.perKey ? merged(ofKey, most.coarseMs).map((span) => ({ ...key, ...span })) : ofKey;
   return [...others.filter((one) => !isSame(one, key)), ...kept.slice(-most.perKey)]
-    .toSorted(byTime)
+    .toSorted(inOrder)
     .slice(-most.total);
 }
 
@@ -60,3 +60,9 @@ export function merged(bursts: readonly Span[], gapMs: number): Span[] {
 }
 
 const byTime = (a: Span, b: Span): number => a.first - b.first || a.last - b.last;
+
+/** Bursts that began at the same moment have an order too, whatever the order of their faults. */
+const inOrder = (a: Burst, b: Burst): number => a.first - b.first || keyOf(a).localeCompare(keyOf(b));
+
+const keyOf = ({ code, device, place, action, explained }: Burst): string =>
+  JSON.stringify([code, device, place, action, explained]);
