@@ -272,7 +272,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   ],
   [
     'a fault that convicts a node and leaves it a question',
-    /still a question/,
+    /still a question|only asked about/,
     defect('deciding', 'decided', (after, { quarantine }) => ({ ...after, quarantine }) as NodeState),
   ],
   ['a new run that trusts the state', /look first/, defect('quarantined', 'runContinued', asBefore)],
