@@ -7,11 +7,20 @@ import type { NodeHistory } from './history.ts';
 
 const mostBytes = 32_768;
 
+const printable = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[\x20-\x7E]*$/);
+
 const burst = z
   .strictObject({
-    code: z.string().min(1).max(faultLimits.code),
-    device: z.string().max(64).optional(),
-    place: z.string().max(40).optional(),
+    code: z
+      .string()
+      .max(faultLimits.code)
+      .regex(/^[\w./-]+$/),
+    device: printable(64).optional(),
+    place: printable(40).optional(),
     action: z.enum(actions).optional(),
     explained: z.literal(true).optional(),
     first: z.int(),
@@ -21,11 +30,15 @@ const burst = z
 
 const history = z.array(burst).max(64);
 
-/** Undefined when it is no history: then there is nothing to count. */
-export function parseHistory(text: string | undefined): NodeHistory | undefined {
+/**
+ * Undefined when it is no history: then there is nothing to count. Others may write on the node too: what is later than `now`, ms, never happened, and
+ * would never become old.
+ */
+export function parseHistory(text: string | undefined, now: number): NodeHistory | undefined {
   if (text === undefined || text.length > mostBytes) return undefined;
   try {
-    return history.safeParse(JSON.parse(text)).data as NodeHistory | undefined;
+    const bursts = history.safeParse(JSON.parse(text)).data as NodeHistory | undefined;
+    return bursts?.filter(({ last }) => last <= now);
   } catch {
     return undefined;
   }

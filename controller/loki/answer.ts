@@ -54,5 +54,6 @@ function lineOf(value: unknown, stream: Readonly<Record<string, string>>): LokiL
   if (!Array.isArray(value)) return undefined;
   const [at, text, more] = value as readonly unknown[];
   if (typeof at !== 'string' || !time.test(at) || typeof text !== 'string') return undefined;
-  return { at: BigInt(at), text, labels: { ...stream, ...texts(isObject(more) ? more['structuredMetadata'] : {}) } };
+  // Labels of the stream win: a gateway can restrict those, and each line brings its own metadata.
+  return { at: BigInt(at), text, labels: { ...texts(isObject(more) ? more['structuredMetadata'] : {}), ...stream } };
 }

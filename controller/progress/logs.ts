@@ -5,7 +5,7 @@ import type { Progress, ProgressFile } from '../../contract/progress/progress.ts
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 import { type CountedProgress, decideProgress, type ProgressFileDecision } from './decide-file.ts';
 import type { LogTable } from './log-table.ts';
-import { formatOf, type LoggingJob } from './wanted-logs.ts';
+import { formatOf, type LoggingJob, printsProgress } from './wanted-logs.ts';
 
 /** `not-asked`: the job is not opted in, wants its logs not to be read, or writes progress files. */
 export type LogDecision = ProgressFileDecision['answer'] | 'not-asked';
@@ -32,7 +32,7 @@ export function logTaker(options: LogTakerOptions): (reports: Omit<LogReports, '
     if (!job.view.optedIn || job.writesFiles || formatOf(job.view, logFormat) === 'off') return 'not-asked';
     const { answer } = asProgress(pod, job.rank, { step: 0, at: report.at });
     if (answer !== 'counted') return answer;
-    table.put({ pod, rank: job.rank, report });
+    table.put({ pod, rank: job.rank, report: printsProgress(job) ? withoutFuture(report) : watchdogsOf(report) });
     const found = table.progressOf(pod.job.uid);
     const decision = found && asProgress(found.from.pod, found.from.rank, found.progress);
     if (decision?.answer === 'counted') count(decision, found?.from.rank ?? 0, 'log');
@@ -62,4 +62,19 @@ function asProgress(pod: TrainingPod, rank: number, progress: Progress): Progres
   const { job, workload } = pod;
   const file: ProgressFile = { namespace: job.namespace, job: workload, rank, writtenAt: progress.at, progress };
   return decideProgress(file, [pod], Date.now());
+}
+
+/** A node speaks for the ranks on it: what it says of a rank that is not asked for its steps is no progress of the job. */
+const watchdogsOf = ({ pod, at, watchdogs }: LogReport): LogReport => ({ pod, at, ...(watchdogs && { watchdogs }) });
+
+/** No line is later than the last one: a step of the future would outlast all that follow. */
+function withoutFuture(report: LogReport): LogReport {
+  const { step, stepAt, checkpointStep, checkpointAt, phase, phaseAt, ...rest } = report;
+  const happened = (at: string | undefined): boolean => at !== undefined && Date.parse(at) <= Date.parse(report.at);
+  return {
+    ...rest,
+    ...(happened(stepAt) && step !== undefined && { step, stepAt }),
+    ...(happened(checkpointAt) && checkpointStep !== undefined && { checkpointStep, checkpointAt }),
+    ...(happened(phaseAt) && phase !== undefined && { phase, phaseAt }),
+  };
 }

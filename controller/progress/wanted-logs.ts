@@ -25,8 +25,8 @@ function patternsOf(overrides: JobView['overrides']): LogPatterns | undefined {
   return { ...(step !== undefined && { step }), ...(checkpoint !== undefined && { checkpoint }) };
 }
 
-/** Trainers print steps on the first rank or on the last one. */
-const printsProgress = ({ rank, view }: LoggingJob): boolean => rank === 0 || rank === view.podsExpected - 1;
+/** Trainers print steps on the first rank or on the last one; steps and checkpoints are taken from these only. */
+export const printsProgress = ({ rank, view }: LoggingJob): boolean => rank === 0 || rank === view.podsExpected - 1;
 
 /** `jobOf`: undefined for a job that does not exist. */
 export function wantedLogs(

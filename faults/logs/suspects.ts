@@ -81,22 +81,32 @@ interface Position {
   readonly enqueued: number;
 }
 
-/** The last position of each rank in each process group; numbers of different groups cannot be compared. */
+/**
+ * The last position of each rank in each process group; numbers of different groups cannot be compared. A rank that several logs claim is left out:
+ * a container may write any rank into its log.
+ */
 function positionsOf(logs: readonly RankLog[]): ReadonlyMap<string, readonly Position[]> {
-  const groups = new Map<string, Map<number, Position>>();
+  const groups = new Map<string, Map<number, Position | 'disputed'>>();
   for (const log of logs)
     for (const { rank, group, lastEnqueued: enqueued } of log.events.filter(isWatchdog)) {
       if (rank === undefined || group === undefined || enqueued === undefined) continue;
-      groups.set(group, (groups.get(group) ?? new Map()).set(rank, { log, rank, enqueued }));
+      const ranks = groups.get(group) ?? new Map<number, Position | 'disputed'>();
+      const known = ranks.get(rank);
+      const isOwn = known === undefined || (known !== 'disputed' && known.log === log);
+      groups.set(group, ranks.set(rank, isOwn ? { log, rank, enqueued } : 'disputed'));
     }
-  return new Map([...groups].map(([group, ranks]) => [group, [...ranks.values()]]));
+  return new Map(
+    [...groups].map(([group, ranks]) => [group, [...ranks.values()].filter((position) => position !== 'disputed')]),
+  );
 }
 
 /** The fewest collectives begun, where that is the few among many. */
 function whoIsBehind(logs: readonly RankLog[]): readonly Suspect[] {
   return [...positionsOf(logs)].flatMap(([group, positions]) => {
     const numbers = positions.map(({ enqueued }) => enqueued);
-    const [lowest, highest] = [Math.min(...numbers), Math.max(...numbers)];
+    // Logs decide how many there are: a call cannot take them all as arguments.
+    const lowest = numbers.reduce((a, b) => Math.min(a, b), Infinity);
+    const highest = numbers.reduce((a, b) => Math.max(a, b), -Infinity);
     const behind = positions.filter(({ enqueued }) => enqueued === lowest);
     if (lowest === highest || behind.length * 2 > positions.length) return [];
     return behind.map(({ log, rank }) =>

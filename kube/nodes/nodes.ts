@@ -50,7 +50,7 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
 
 /** What rules over time counted before a release; not part of the view, because an attempt has many nodes. */
 export function historyOf({ metadata }: V1Node): Pick<NodeView, 'history'> {
-  const history = parseHistory(metadata?.annotations?.[annotations.faultHistory]);
+  const history = parseHistory(metadata?.annotations?.[annotations.faultHistory], Date.now());
   return history ? { history } : {};
 }
 

@@ -17,7 +17,7 @@ type Instruction =
 export type Program = readonly Instruction[];
 
 /** Most instructions, so that a line of 2,000 characters costs at most 500,000 visits. */
-export const programLength = 250;
+export const programLength = 100;
 
 /** Most parts of an expression, repeated ones as often as they are. */
 const mostParts = 5000;

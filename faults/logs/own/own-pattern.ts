@@ -15,7 +15,7 @@ export type ReadOwnPattern =
   | { readonly kind: 'refused'; readonly because: string };
 
 /** So much of a line is read. */
-export const ownLineLength = 2000;
+export const ownLineLength = 500;
 
 /** Never throws. `group`: the named group that it must have. */
 export function readOwnPattern(source: string, group: 'step' | 'checkpoint'): ReadOwnPattern {

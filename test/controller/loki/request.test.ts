@@ -38,7 +38,7 @@ describe('a request to Loki', () => {
       range,
     );
     expect(lines).toMatchObject([
-      { at: ns(start + 1000), labels: { job: 'kernel', k8s_node_name: 'gpu-9' } },
+      { at: ns(start + 1000), labels: { job: 'kernel', k8s_node_name: 'gpu-1' } },
       { at: ns(start + 2000), labels: { k8s_node_name: 'gpu-1' } },
     ]);
     expect(server.asked).toEqual([{ query: '{job="kernel"}', ...range }]);

@@ -81,7 +81,7 @@ describe('the history of a node', () => {
         const history = seen.reduce<NodeHistory>(withSighting, []);
         expect(history.length).toBeLessThanOrEqual(64);
         expect(Math.max(...history.map(({ last }) => last))).toBe(Math.max(...seen.map(({ at }) => at)));
-        expect(parseHistory(JSON.stringify(history))).toEqual(history);
+        expect(parseHistory(JSON.stringify(history), Infinity)).toEqual(history);
       }),
       { numRuns: 30 },
     );
@@ -106,7 +106,12 @@ describe('the history of a node', () => {
     ['an end before the begin', '[{"code":"xid/79","first":2,"last":1}]'],
     ['too long', JSON.stringify(Array.from({ length: 5000 }, () => 'xid/79'))],
   ])('is none where the text is %s', (_name, text) => {
-    expect(parseHistory(text)).toBeUndefined();
+    expect(parseHistory(text, Infinity)).toBeUndefined();
+  });
+
+  it('has no burst of the future', () => {
+    const at = (last: number) => ({ code: 'xid/79', first: 1, last });
+    expect(parseHistory(JSON.stringify([at(5), at(11)]), 10)).toEqual([at(5)]);
   });
 });
 
