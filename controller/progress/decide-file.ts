@@ -20,7 +20,7 @@ const slackMs = 1000;
 /** How long after the file's own time its step may claim to be done: two clocks of one node may differ, ms. */
 const leadMs = 60_000;
 /** How far the clock of a node may be ahead of ours, ms. */
-const aheadMs = 5 * 60_000;
+export const aheadMs = 5 * 60_000;
 
 /** `pods`: those of the file's namespace, job and rank on the reporter's node that may still report. `now`: UTC, ms. */
 export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[], now: number): ProgressFileDecision {

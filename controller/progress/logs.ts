@@ -3,7 +3,7 @@
 import type { LogChoice, LogReport, LogReports } from '../../contract/progress/logs.ts';
 import type { Progress, ProgressFile } from '../../contract/progress/progress.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
-import { type CountedProgress, decideProgress, type ProgressFileDecision } from './decide-file.ts';
+import { aheadMs, type CountedProgress, decideProgress, type ProgressFileDecision } from './decide-file.ts';
 import type { LogTable } from './log-table.ts';
 import { formatOf, type LoggingJob, printsProgress } from './wanted-logs.ts';
 
@@ -30,6 +30,7 @@ export function logTaker(options: LogTakerOptions): (reports: Omit<LogReports, '
     const job = pod && jobOf(pod);
     if (!pod || job?.rank === undefined) return 'no-pod';
     if (!job.view.optedIn || job.writesFiles || formatOf(job.view, logFormat) === 'off') return 'not-asked';
+    if (Date.parse(report.at) > Date.now() + aheadMs) return 'stale';
     const { answer } = asProgress(pod, job.rank, { step: 0, at: report.at });
     if (answer !== 'counted') return answer;
     table.put({ pod, rank: job.rank, report: printsProgress(job) ? withoutFuture(report) : watchdogsOf(report) });
