@@ -42,7 +42,17 @@ export function withSighting(history: NodeHistory, { at, ...key }: Sighting): No
   const kept = ofKey.length > most.perKey ? merged(ofKey, most.coarseMs).map((span) => ({ ...key, ...span })) : ofKey;
   return [...others.filter((one) => !isSame(one, key)), ...kept.slice(-most.perKey)]
     .toSorted(inOrder)
-    .slice(-most.total);
+    .filter((_, index, all) => all.length <= most.total || !dropped(all).has(index));
+}
+
+/** What a program can cause goes first, the oldest of it, so that one that crashes again and again erases no count of the hardware's faults. */
+function dropped(all: NodeHistory): ReadonlySet<number> {
+  const isMinor = ({ action, explained }: Burst): boolean =>
+    explained === true || action === 'ignore' || action === 'restart-app';
+  const byWeight = all
+    .map((burst, index) => ({ index, weight: isMinor(burst) ? 0 : 1 }))
+    .toSorted((a, b) => a.weight - b.weight || a.index - b.index);
+  return new Set(byWeight.slice(0, all.length - most.total).map(({ index }) => index));
 }
 
 export const since = (history: NodeHistory, time: number): NodeHistory => history.filter(({ last }) => last >= time);

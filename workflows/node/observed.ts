@@ -52,7 +52,7 @@ function replaced(data: NodeData, was: MachineId, now: NodeView, at: number): No
     return gone(data, was, 'its name was taken by another node object', at);
   const { quarantine, held, ...rest } = withMessages(data, returned(was.uid));
   if (quarantine) {
-    const { because, reason, by } = quarantine;
+    const { because, reason, by, asks } = quarantine;
     return reserving(
       rest,
       {
@@ -61,6 +61,7 @@ function replaced(data: NodeData, was: MachineId, now: NodeView, at: number): No
         incident: quarantineId(data.node, at),
         reason,
         by,
+        ...(asks && { asks }),
       },
       at,
     );

@@ -87,7 +87,8 @@ export function noLongerWanted(
 ): NodeState {
   const { held, view, faults } = data;
   const because = `no longer to be quarantined: ${decision.because}`;
-  const others = faults.filter((fault) => !isOutage(fault));
+  const restarts = new Set(decision.restarts ?? []);
+  const others = faults.filter((fault) => !isOutage(fault) && !restarts.has(fault.id));
   const dropped = withoutHeld({ ...data, because, quietSince: decision.at, quietMs: decision.quietMs });
   return atRest(
     withMessages(

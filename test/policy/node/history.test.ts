@@ -115,6 +115,21 @@ describe('the history of a node', () => {
   });
 });
 
+describe('a history that is full', () => {
+  it('drops what a program can cause before the faults of the hardware', () => {
+    const hardware = { code: 'xid/94', device: '0000:5d:00', action: 'reset-gpu', first: 1, last: 1 } as const;
+    const crashes = Array.from({ length: 200 }, (_, index) => ({
+      code: 'xid/13',
+      device: `0000:${index}:00`,
+      action: 'restart-app' as const,
+      at: 1_000_000 + index,
+    }));
+    const full = crashes.reduce<NodeHistory>(withSighting, [hardware]);
+    expect(full).toHaveLength(64);
+    expect(full).toContainEqual(hardware);
+  });
+});
+
 describe('what faults lead to', () => {
   const known = { history: [], now, again: false };
   const shownOf = (faults: readonly Fault[]) =>
