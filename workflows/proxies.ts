@@ -4,6 +4,7 @@ import {
   ActivityCancellationType,
   ActivityFailure,
   type ActivityOptions,
+  CancellationScope,
   condition,
   isCancellation,
   type LocalActivityOptions,
@@ -214,13 +215,18 @@ const unwritten: Announcement[] = [];
 /** Number of Events that are not written yet. */
 let announcing = 0;
 
-/** Writes Kubernetes Events. Nothing fails for them, and nothing has to wait for them. */
-export async function announce(...events: Announcement[]): Promise<void> {
+/**
+ * Writes Kubernetes Events. Nothing fails for them, and nothing has to wait for them. They are written even where the workflow is cancelled in the
+ * same task: a rejection that nothing handles would fail that task again and again.
+ */
+export function announce(...events: Announcement[]): Promise<void> {
   announcing += events.length;
   unwritten.push(...events);
-  await endOfTask();
-  const left = unwritten.splice(0);
-  if (left.length > 0) await announceAlone(left);
+  return CancellationScope.nonCancellable(async () => {
+    await endOfTask();
+    const left = unwritten.splice(0);
+    if (left.length > 0) await announceAlone(left);
+  });
 }
 
 /** Resolves when everything has run that this workflow task makes possible: conditions are looked at again at its end. */
@@ -229,9 +235,9 @@ function endOfTask(): Promise<void> {
   return condition(() => looks++ > 0);
 }
 
-/** A cancellation that reaches only this stops nothing, because often nothing waits for it. */
 async function announceAlone(events: Announcement[]): Promise<void> {
-  await schedule('announce', events.map((one) => `Event ${one.reason}`).join(', '), { events }).catch(() => undefined);
+  const summary = events.map((one) => `Event ${one.reason}`).join(', ');
+  await CancellationScope.nonCancellable(() => schedule('announce', summary, { events })).catch(() => undefined);
   settled(events);
 }
 

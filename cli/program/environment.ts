@@ -76,7 +76,7 @@ function nameOfUser(): string {
 
 /** Version of the package. Its package.json is one level further up in the build than in the source. */
 function packageVersion(): string {
-  for (const place of ['../../package.json', '../../package.json']) {
+  for (const place of ['../../package.json', '../../../package.json']) {
     try {
       const parsed: unknown = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8'));
       if (typeof parsed === 'object' && parsed !== null && 'version' in parsed) return String(parsed.version);

@@ -27,6 +27,8 @@ export function testServers<T extends TestServers = TestServers>(): T {
 export interface Rig {
   readonly client: Client;
   readonly taskQueue: string;
+  /** For `activitiesOnly`: a worker that runs the workflows until it is stopped. */
+  runWorkflows(): Promise<{ stop(): Promise<void> }>;
   /** Replays the history of one execution with the current code; throws when it diverges. */
   replay(workflowId: string): Promise<void>;
   close(): Promise<void>;
@@ -47,11 +49,13 @@ export interface RigOptions {
   readonly taskQueue?: string;
   /** Number of concurrent activities that wait for the cluster. */
   readonly waits?: number;
+  /** Workflows run only while the test lets them. */
+  readonly activitiesOnly?: boolean;
 }
 
 export async function startRig(
   given: Activities,
-  { ownTemporal, taskQueue = `test-${randomUUID()}`, waits = 100 }: RigOptions = {},
+  { ownTemporal, taskQueue = `test-${randomUUID()}`, waits = 100, activitiesOnly = false }: RigOptions = {},
 ): Promise<Rig> {
   quietRuntime();
   const { temporalAddress, workflowBundle } = testServers();
@@ -62,11 +66,12 @@ export async function startRig(
   ]);
   const client = new Client({ connection });
   const activities = { ...withAnnouncements(given, { warn: () => undefined }) };
+  const workflows = { workflowBundle: { codePath: workflowBundle } };
   const effects = await Worker.create({
     connection: native,
     taskQueue,
-    workflowBundle: { codePath: workflowBundle },
     activities,
+    ...(!activitiesOnly && workflows),
   });
   const waiting = await Worker.create({
     connection: native,
@@ -79,9 +84,20 @@ export async function startRig(
   return {
     client,
     taskQueue,
+    async runWorkflows() {
+      const local = { activities, enableNonLocalActivities: false };
+      const worker = await Worker.create({ connection: native, taskQueue, ...workflows, ...local });
+      const end = worker.run();
+      return {
+        async stop() {
+          worker.shutdown();
+          await end;
+        },
+      };
+    },
     async replay(workflowId) {
       const history = await client.workflow.getHandle(workflowId).fetchHistory();
-      await Worker.runReplayHistory({ workflowBundle: { codePath: workflowBundle } }, history, workflowId);
+      await Worker.runReplayHistory(workflows, history, workflowId);
     },
     async close() {
       for (const worker of workers) worker.shutdown();
