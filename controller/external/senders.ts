@@ -5,7 +5,6 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { ExternalSender } from '../../contract/settings/external.schema.ts';
 import { type Refusal, refused } from '../intake/reporter.ts';
-import { openBuckets } from '../intake/token-bucket.ts';
 
 /** A program whose token was accepted. */
 export interface SenderIdentity {
@@ -13,13 +12,11 @@ export interface SenderIdentity {
   readonly sender: ExternalSender;
 }
 
-export type AuthenticateSender = (authorization: string | undefined, from: string) => Promise<SenderIdentity | Refusal>;
+export type AuthenticateSender = (authorization: string | undefined) => Promise<SenderIdentity | Refusal>;
 
 /** Files are read again after this time, ms: a mounted Secret changes while the controller runs. */
 const rereadMs = 10_000;
 const shortest = 20;
-/** Wrong tokens of one address; a sender whose Secret was just changed sends some. */
-const guesses = { perSecond: 0.2, burst: 20 } as const;
 const longest = 8192;
 
 interface KnownToken {
@@ -49,11 +46,7 @@ export function authenticateSenders(
     return token === undefined || trouble !== undefined ? { sender } : { sender, hash: hashOf(token) };
   }
 
-  const failures = openBuckets(guesses, now, 1000);
-
-  return async (authorization, from) => {
-    const waitMs = failures.waitMs(from);
-    if (waitMs > 0) return refused('too-many', 'too many wrong tokens came from this address', waitMs);
+  return async (authorization) => {
     const token = /^Bearer ([\w.~+/=-]{1,8192})$/i.exec(authorization?.slice(0, longest + 10) ?? '')?.[1];
     if (token === undefined) return refused('unauthenticated', 'a bearer token is needed');
     if (!tokens || now() - readAt > rereadMs) {
@@ -62,9 +55,7 @@ export function authenticateSenders(
     }
     const hash = hashOf(token);
     const known = (await tokens).find((each) => each.hash !== undefined && timingSafeEqual(each.hash, hash));
-    if (known) return { kind: 'sender', sender: known.sender };
-    failures.take(from);
-    return refused('unauthenticated', 'the token is of no sender');
+    return known ? { kind: 'sender', sender: known.sender } : refused('unauthenticated', 'the token is of no sender');
   };
 }
 

@@ -7,7 +7,7 @@ export interface LokiLine {
   /** Nanoseconds since the epoch. */
   readonly at: bigint;
   readonly text: string;
-  /** Labels of the stream, and over them the structured metadata of the line. */
+  /** Structured metadata of the line, and over it the labels of its stream. */
   readonly labels: Readonly<Record<string, string>>;
 }
 

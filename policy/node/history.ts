@@ -8,8 +8,8 @@ export const burstMs = 15_000;
 /** Beyond `perKey`, bursts that every rule but the finest counts as one are merged; beyond that the oldest are dropped. */
 const most = { perKey: 16, total: 64, coarseMs: 180_000 } as const;
 
-/** A burst without an end yet. */
-export type Sighting = Omit<Burst, 'first' | 'last'> & { readonly at: number };
+/** One fault, as the history keeps it: entries that follow each other closely become one burst. */
+export type HistoryEntry = Omit<Burst, 'first' | 'last'> & { readonly at: number };
 
 type Span = Pick<Burst, 'first' | 'last'>;
 
@@ -23,11 +23,11 @@ const isSame = (a: Omit<Burst, 'first' | 'last'>, b: Omit<Burst, 'first' | 'last
 const isNear = ({ first, last }: Span, at: number, gapMs: number): boolean => at >= first - gapMs && at <= last + gapMs;
 
 /** Whether it belongs to a burst that is known. */
-export const isRepeated = (history: NodeHistory, sighting: Sighting): boolean =>
-  history.some((burst) => isSame(burst, sighting) && isNear(burst, sighting.at, burstMs));
+export const isRepeated = (history: NodeHistory, entry: HistoryEntry): boolean =>
+  history.some((burst) => isSame(burst, entry) && isNear(burst, entry.at, burstMs));
 
-/** The same whatever the order of the sightings, as long as nothing must be dropped. */
-export function withSighting(history: NodeHistory, { at, ...key }: Sighting): NodeHistory {
+/** The same whatever the order of the entries, as long as nothing must be dropped. */
+export function withEntry(history: NodeHistory, { at, ...key }: HistoryEntry): NodeHistory {
   const joined = history.filter((burst) => isSame(burst, key) && isNear(burst, at, burstMs));
   const burst = {
     ...key,
@@ -40,20 +40,20 @@ export function withSighting(history: NodeHistory, { at, ...key }: Sighting): No
   const others = history.filter((one) => !joined.includes(one));
   const ofKey = [...others.filter((one) => isSame(one, key)), burst].toSorted(byTime);
   const kept = ofKey.length > most.perKey ? merged(ofKey, most.coarseMs).map((span) => ({ ...key, ...span })) : ofKey;
-  return [...others.filter((one) => !isSame(one, key)), ...kept.slice(-most.perKey)]
-    .toSorted(inOrder)
-    .filter((_, index, all) => all.length <= most.total || !dropped(all).has(index));
+  const all = [...others.filter((one) => !isSame(one, key)), ...kept.slice(-most.perKey)].toSorted(inOrder);
+  return bounded(all);
 }
 
-/** What a program can cause goes first, the oldest of it, so that one that crashes again and again erases no count of the hardware's faults. */
-function dropped(all: NodeHistory): ReadonlySet<number> {
-  const isMinor = ({ action, explained }: Burst): boolean =>
-    explained === true || action === 'ignore' || action === 'restart-app';
-  const byWeight = all
-    .map((burst, index) => ({ index, weight: isMinor(burst) ? 0 : 1 }))
-    .toSorted((a, b) => a.weight - b.weight || a.index - b.index);
-  return new Set(byWeight.slice(0, all.length - most.total).map(({ index }) => index));
+/** What a program can cause is dropped first, the oldest of it, so that one that crashes again and again erases no count of the hardware's faults. */
+function bounded(all: NodeHistory): NodeHistory {
+  const excess = all.length - most.total;
+  if (excess <= 0) return all;
+  const dropped = new Set([...all.filter(isMinor), ...all.filter((burst) => !isMinor(burst))].slice(0, excess));
+  return all.filter((burst) => !dropped.has(burst));
 }
+
+const isMinor = ({ action, explained }: Burst): boolean =>
+  explained === true || action === 'ignore' || action === 'restart-app';
 
 export const since = (history: NodeHistory, time: number): NodeHistory => history.filter(({ last }) => last >= time);
 

@@ -5,7 +5,7 @@ import { traitsOf } from '../../contract/faults/sources.ts';
 import type { Effect, NodeHistory } from '../../contract/node/history.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import { placeOf } from '../../faults/kernel/place.ts';
-import { isRepeated, type Sighting, since, withSighting } from './history.ts';
+import { isRepeated, type HistoryEntry, since, withEntry } from './history.ts';
 import { effectOf, responseTo } from './response.ts';
 import { rulesOf } from './rules/index.ts';
 import { causeOf } from './rules/consequence.ts';
@@ -45,7 +45,7 @@ export interface Known {
 type Judging = Known & {
   readonly settings: WorkerSettings;
   readonly rules: readonly Rule[];
-  readonly batch: readonly Sighting[];
+  readonly batch: readonly HistoryEntry[];
 };
 
 export function judgeFaults(faults: readonly Fault[], known: Known, settings: WorkerSettings): Judged {
@@ -53,11 +53,11 @@ export function judgeFaults(faults: readonly Fault[], known: Known, settings: Wo
   const inOrder = faults
     .map((fault) => ({
       fault,
-      sighting: sightingOf(fault, known.now),
+      entry: entryOf(fault, known.now),
       suppression: whySuppressed(fault, settings.faults.suppressions, known.now),
     }))
     .toSorted(byTime);
-  const batch = inOrder.filter(({ suppression }) => suppression === undefined).map(({ sighting }) => sighting);
+  const batch = inOrder.filter(({ suppression }) => suppression === undefined).map(({ entry }) => entry);
   const judging = { ...known, settings, rules, batch };
   let history = since(known.history, known.now - longestOf(rules));
   let verdicts: readonly Verdict[] = [];
@@ -75,26 +75,24 @@ export function judgeFaults(faults: readonly Fault[], known: Known, settings: Wo
 
 interface Arrived {
   readonly fault: Fault;
-  readonly sighting: Sighting;
+  readonly entry: HistoryEntry;
   readonly suppression: string | undefined;
 }
 
 function judgeOne(
-  { fault, sighting, suppression }: Arrived,
+  { fault, entry, suppression }: Arrived,
   before: NodeHistory,
   judging: Judging,
 ): { readonly verdict: Verdict; readonly history: NodeHistory } {
   const why =
-    suppression === undefined
-      ? causeOf(fault, sighting, before, judging)
-      : { name: 'suppression', because: suppression };
-  const kept: Sighting = why ? { ...sighting, explained: true } : sighting;
+    suppression === undefined ? causeOf(fault, entry, before, judging) : { name: 'suppression', because: suppression };
+  const kept: HistoryEntry = why ? { ...entry, explained: true } : entry;
   const repeated = !judging.again && isRepeated(before, kept);
-  const history = withSighting(before, kept);
-  const about = { fault, at: sighting.at, repeated };
+  const history = withEntry(before, kept);
+  const about = { fault, at: entry.at, repeated };
   if (why) return { verdict: { ...about, effects: [], rules: [why.name], because: [why.because] }, history };
   const applied = judging.rules.filter(
-    (rule) => isCounting(rule) && applies(rule, sighting, history, judging.again ? undefined : before),
+    (rule) => isCounting(rule) && applies(rule, entry, history, judging.again ? undefined : before),
   );
   const effects = [
     ...ownEffects(fault, repeated, judging.settings),
@@ -123,17 +121,17 @@ function ownEffects(fault: Fault, repeated: boolean, settings: WorkerSettings): 
 
 /** The rules by which the fault takes back what is remembered of its device. */
 function cancelsOf(
-  { sighting, suppression }: Arrived,
+  { entry, suppression }: Arrived,
   history: NodeHistory,
   rules: readonly Rule[],
 ): readonly CancelRule[] {
-  const { device } = sighting;
+  const { device } = entry;
   if (device === undefined || suppression !== undefined) return [];
   return rules
     .filter((rule) => rule.kind === 'cancel')
     .filter(
       ({ of, cancels }) =>
-        matches(of, sighting) &&
+        matches(of, entry) &&
         history.some(
           (burst) => burst.device === device && !matches(of, burst) && cancels.some((one) => isCode(one, burst.code)),
         ),
@@ -143,7 +141,7 @@ function cancelsOf(
 function takenBack(verdict: Verdict, by: Arrived, rules: readonly CancelRule[]): Verdict {
   const { device, code } = verdict.fault;
   const rule = rules.find(({ of, cancels }) => !matches(of, verdict.fault) && cancels.some((one) => isCode(one, code)));
-  if (rule === undefined || device !== by.sighting.device || verdict.effects.length === 0) return verdict;
+  if (rule === undefined || device !== by.entry.device || verdict.effects.length === 0) return verdict;
   return { ...verdict, effects: [], rules: [...verdict.rules, rule.name], because: [rule.because] };
 }
 
@@ -157,7 +155,7 @@ const withCancels = (verdict: Verdict, rules: readonly CancelRule[]): Verdict =>
         because: [...verdict.because, ...rules.map(({ because }) => because)],
       };
 
-function sightingOf(fault: Fault, now: number): Sighting {
+function entryOf(fault: Fault, now: number): HistoryEntry {
   const place = placeOf(fault);
   return {
     code: fault.code,
@@ -169,7 +167,7 @@ function sightingOf(fault: Fault, now: number): Sighting {
 }
 
 const byTime = (a: Arrived, b: Arrived): number =>
-  a.sighting.at - b.sighting.at ||
+  a.entry.at - b.entry.at ||
   (a.fault.kernel?.sequence ?? 0) - (b.fault.kernel?.sequence ?? 0) ||
   a.fault.id.localeCompare(b.fault.id);
 

@@ -3,7 +3,7 @@
 import type { Fault } from '../../../contract/faults/faults.ts';
 import type { NodeHistory } from '../../../contract/node/history.ts';
 import type { WorkerSettings } from '../../../contract/settings/settings.schema.ts';
-import type { Sighting } from '../history.ts';
+import type { HistoryEntry } from '../history.ts';
 import { responseTo, strengthOf } from '../response.ts';
 import { type ConsequenceRule, matches, type Rule } from './rule.ts';
 
@@ -11,13 +11,13 @@ interface Around {
   readonly settings: WorkerSettings;
   readonly rules: readonly Rule[];
   /** All that is judged at once: the cause may be the later line. */
-  readonly batch: readonly Sighting[];
+  readonly batch: readonly HistoryEntry[];
 }
 
 /** The rule that names a cause. A fault with a response of its own in the settings, or a stronger one than its cause, is never explained away. */
 export function causeOf(
   fault: Fault,
-  sighting: Sighting,
+  entry: HistoryEntry,
   history: NodeHistory,
   { settings, rules, batch }: Around,
 ): ConsequenceRule | undefined {
@@ -30,13 +30,13 @@ export function causeOf(
     .filter((rule) => rule.kind === 'consequence')
     .find(
       (rule) =>
-        matches(rule.of, sighting) &&
+        matches(rule.of, entry) &&
         around.some(
           (cause) =>
             matches(rule.causes, cause) &&
-            isThere(rule, cause.device, sighting.device) &&
-            cause.last >= sighting.at - rule.within &&
-            cause.first <= sighting.at + rule.within &&
+            isThere(rule, cause.device, entry.device) &&
+            cause.last >= entry.at - rule.within &&
+            cause.first <= entry.at + rule.within &&
             strengthOf(responseTo(cause, settings)) >= own,
         ),
     );

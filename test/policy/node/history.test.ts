@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { parseHistory } from '../../../contract/node/history.schema.ts';
 import type { NodeHistory } from '../../../contract/node/history.ts';
 import type { Fault } from '../../../contract/faults/faults.ts';
-import { isRepeated, type Sighting, withSighting } from '../../../policy/node/history.ts';
+import { isRepeated, type HistoryEntry, withEntry } from '../../../policy/node/history.ts';
 import { judgeFaults } from '../../../policy/node/judge.ts';
 import { nodeReplay } from '../../../policy/node/replay.ts';
 import { kernelFault, settings } from '../../support/builders.ts';
@@ -52,11 +52,11 @@ describe('the history of a node', () => {
     fc.assert(
       fc.property(
         fc.array(
-          fc.nat(40 * 30_000).map((at): Sighting => ({ code: 'xid/31', device: 'a', at })),
+          fc.nat(40 * 30_000).map((at): HistoryEntry => ({ code: 'xid/31', device: 'a', at })),
           { maxLength: 15 },
         ),
         (seen) => {
-          const of = (sightings: readonly Sighting[]) => sightings.reduce<NodeHistory>(withSighting, []);
+          const of = (entries: readonly HistoryEntry[]) => entries.reduce<NodeHistory>(withEntry, []);
           expect(of([...seen.toReversed(), ...seen])).toEqual(of(seen));
         },
       ),
@@ -78,7 +78,7 @@ describe('the history of a node', () => {
     );
     fc.assert(
       fc.property(many, (seen) => {
-        const history = seen.reduce<NodeHistory>(withSighting, []);
+        const history = seen.reduce<NodeHistory>(withEntry, []);
         expect(history.length).toBeLessThanOrEqual(64);
         expect(Math.max(...history.map(({ last }) => last))).toBe(Math.max(...seen.map(({ at }) => at)));
         expect(parseHistory(JSON.stringify(history), Infinity)).toEqual(history);
@@ -88,12 +88,12 @@ describe('the history of a node', () => {
   });
 
   it('keeps apart what rules count, though a code returns all day', () => {
-    const seen = Array.from({ length: 5000 }, (_, index): Sighting => ({
+    const seen = Array.from({ length: 5000 }, (_, index): HistoryEntry => ({
       code: 'xid/31',
       device: 'a',
       at: index * 16_000,
     }));
-    const history = seen.reduce<NodeHistory>(withSighting, []);
+    const history = seen.reduce<NodeHistory>(withEntry, []);
     expect(history.length).toBeLessThanOrEqual(16);
     expect(history[0]?.first).toBe(0);
     expect(isRepeated(history, { code: 'xid/31', device: 'a', at: 5000 * 16_000 })).toBe(false);
@@ -124,7 +124,7 @@ describe('a history that is full', () => {
       action: 'restart-app' as const,
       at: 1_000_000 + index,
     }));
-    const full = crashes.reduce<NodeHistory>(withSighting, [hardware]);
+    const full = crashes.reduce<NodeHistory>(withEntry, [hardware]);
     expect(full).toHaveLength(64);
     expect(full).toContainEqual(hardware);
   });
