@@ -1,8 +1,8 @@
 /**
- * `npm test`: every tier, three groups in parallel, and one closing line. Arguments go to jest (`npm test -- test/e2e`).
+ * `npm test`: four tiers, three at a time, and one closing line. Arguments go to jest (`npm test -- test/e2e`).
  * The tiers are the files `test/jest.*.json`: `e2e` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
- * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. `npm run test:nodes` is the tier `nodes` alone,
- * which needs root, and `npm run test:kinds` the tier `kinds`, which builds further controllers of jobs.
+ * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. Three more are commands of their own: `npm run test:long`
+ * (outages, kills on slow paths, many jobs), `npm run test:nodes`, which needs root, and `npm run test:kinds`, which builds further controllers of jobs.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -41,28 +41,28 @@ if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
   process.exit(1);
 }
 
-type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'nodes' | 'kinds';
-const alone: Readonly<Record<string, Tier>> = { '--real-nodes': 'nodes', '--job-kinds': 'kinds' };
+type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'nodes' | 'kinds';
+const alone: Readonly<Record<string, Tier>> = { '--long': 'long', '--real-nodes': 'nodes', '--job-kinds': 'kinds' };
 const only = alone[process.argv[2] ?? ''];
-/** Groups run in parallel, the tiers of a group in order, because tests wait more than they compute. The groups take about equally long. */
-const groups: readonly (readonly Tier[])[] = only ? [[only]] : [['e2e'], ['cluster', 'offline'], ['isolated']];
+/** In the order in which they begin: three at a time, because tests wait more than they compute. */
+const tiers: Tier[] = only ? [only] : ['isolated', 'cluster', 'e2e', 'offline'];
 
 const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
 let stopped = false;
 
-const results = (await Promise.all(groups.map(runInTurn))).flat();
+const results = (await Promise.all([runNext(), runNext(), runNext()])).flat();
 if (stopped) process.exit(130);
 const passed = results.reduce((sum, result) => sum + result.passed, 0);
 const failed = results.reduce((sum, result) => sum + result.failed, 0);
-// Repeated at the end, because a failure in one group is far above the later output of the others.
+// Repeated at the end, because a failure in one tier is far above the later output of the others.
 for (const failure of results.flatMap(({ failures }) => failures)) console.error(failure);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-async function runInTurn(tiers: readonly Tier[]): Promise<Result[]> {
+async function runNext(): Promise<Result[]> {
   const results: Result[] = [];
-  for (const tier of tiers) if (!stopped) results.push(await run(tier));
+  for (let tier = tiers.shift(); tier && !stopped; tier = tiers.shift()) results.push(await run(tier));
   return results;
 }
 
