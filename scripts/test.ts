@@ -2,7 +2,7 @@
  * `npm test`: four tiers, three at a time, and one closing line. Arguments go to jest (`npm test -- test/e2e`).
  * The tiers are the files `test/jest.*.json`: `e2e` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
  * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. Three more are commands of their own: `npm run test:long`
- * (outages, kills on slow paths, many jobs), `npm run test:nodes`, which needs root, and `npm run test:kinds`, which builds further controllers of jobs.
+ * (outages, restarts of every role, many jobs), `npm run test:nodes`, which needs root, and `npm run test:kinds`, which builds further controllers of jobs.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
