@@ -59,7 +59,7 @@ export class FakeCluster {
   readonly reserving: { readonly nodeUid: string; readonly preflight?: PreflightScope }[] = [];
   /** Why nodes cannot be written, while set. */
   unwritable: string | undefined;
-  /** States of a node with which jobs were told of its faults. */
+  /** States of a node with which jobs were notified of its faults. */
   readonly notifiedStates: string[] = [];
   /** Why no node can be released despite retries, while set. */
   forbidden: string | undefined;
