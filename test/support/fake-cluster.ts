@@ -49,11 +49,11 @@ export class FakeCluster {
   readonly stopped: { attempt: number; uids: string[] }[] = [];
   settings = settings({ mode: 'act' });
   paused: { by: string; reason: string } | undefined;
-  /** State that outlives the workflow of the cluster: a pause, and the nodes with our annotation; `countable` delays reading them. */
-  pauseKept: StoredPause | undefined;
-  unkeepable: string | undefined;
-  outBefore: readonly Reservation[] = [];
-  countable: Promise<void> = Promise.resolve();
+  /** State that outlives the workflow of the cluster: a pause, and the nodes with our annotation; `clusterReadGate` delays reading them. */
+  storedPause: StoredPause | undefined;
+  pauseUnwritable: string | undefined;
+  storedReservations: readonly Reservation[] = [];
+  clusterReadGate: Promise<void> = Promise.resolve();
   mayReserve: true | string = true;
   /** Requests to the cluster's workflow. */
   readonly reserving: { readonly nodeUid: string; readonly preflight?: PreflightScope }[] = [];
@@ -64,7 +64,7 @@ export class FakeCluster {
   /** Why no node can be released despite retries, while set. */
   forbidden: string | undefined;
   /** A failing write has taken effect all the same. */
-  writesTaintThough = false;
+  writesTaintDespiteError = false;
   /** Delays the record store until the test resolves it. */
   recordGate: Promise<void> = Promise.resolve();
   /** Why nothing can be observed, while set. */
@@ -72,9 +72,9 @@ export class FakeCluster {
   /** Nodes whose pods can only be deleted by force. */
   readonly dead = new Set<string>();
   /** Events are written only after this. */
-  deaf: Promise<void> = Promise.resolve();
+  eventsGate: Promise<void> = Promise.resolve();
   /** This many attempts to write Events fail. */
-  eventsLost = 0;
+  failingEvents = 0;
   /** This many reads of a node fail. */
   unreachable = 0;
   resumes = 0;
@@ -85,7 +85,7 @@ export class FakeCluster {
   /** Why its workflow task fails repeatedly. */
   stuck: string | undefined;
   /** Why Temporal cannot search. */
-  invisible: string | undefined;
+  unsearchable: string | undefined;
   found: { usage: readonly BudgetEntry[]; open?: string } = { usage: [] };
   /** Delays the restart until the test resolves it. */
   gate: Promise<void> = Promise.resolve();
@@ -127,7 +127,7 @@ export class FakeCluster {
   /** No job can be resumed before this. */
   resumable: Promise<void> = Promise.resolve();
   /** Stops leave pods when their time is over. */
-  lingers = false;
+  podsRemain = false;
   workload: ObservedWorkload = { kind: 'there', optedIn: true };
   /** Set by the test: the rig's client and queue, for signals between workflows. */
   client: Client | undefined;
@@ -177,12 +177,12 @@ export class FakeCluster {
         return this.nodes.get(node) ?? null;
       },
       observeCluster: async () => {
-        await this.countable;
-        return { out: this.outBefore, ...(this.pauseKept && { pause: this.pauseKept }) };
+        await this.clusterReadGate;
+        return { out: this.storedReservations, ...(this.storedPause && { pause: this.storedPause }) };
       },
       storePause: async (word) => {
-        if (this.unkeepable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unkeepable));
-        this.pauseKept = word;
+        if (this.pauseUnwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.pauseUnwritable));
+        this.storedPause = word;
       },
       reserveQuarantine: async ({ nodeUid, incident, preflight }) => {
         this.reserving.push({ nodeUid, ...(preflight && { preflight }) });
@@ -191,7 +191,7 @@ export class FakeCluster {
           : { granted: false, nodeUid, because: this.mayReserve };
       },
       quarantineNode: async ({ node, reason, incident }) => {
-        if (this.writesTaintThough) this.change(node, { taint: { value: reason, ours: true, incident } });
+        if (this.writesTaintDespiteError) this.change(node, { taint: { value: reason, ours: true, incident } });
         if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
         this.change(node, { taint: { value: reason, ours: true, incident } });
         return { at: new Date().toISOString(), taint: 'ours', cordonedByUs: false };
@@ -238,7 +238,7 @@ export class FakeCluster {
           this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
           return { kind: 'lost', because: 'mode is force', pods };
         }
-        if (this.lingers && !force) {
+        if (this.podsRemain && !force) {
           this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
           return { kind: 'timed-out', because: 'they are still there', left: pods.map((pod) => pod.name) };
         }
@@ -319,9 +319,9 @@ export class FakeCluster {
       },
       removeRecoveryLabel: async () => void (this.labelsRemoved += 1),
       announce: async ({ events }) => {
-        await this.deaf;
-        if (this.eventsLost > 0) {
-          this.eventsLost -= 1;
+        await this.eventsGate;
+        if (this.failingEvents > 0) {
+          this.failingEvents -= 1;
           throw toFailure(new KcoverError('kube.unreachable', 'write an Event: 500'));
         }
         this.announced.push(...events);
@@ -333,7 +333,7 @@ export class FakeCluster {
         return { address: `memory/${record.incident}` };
       },
       findRecoveries: async () => {
-        if (this.invisible !== undefined) throw toFailure(new KcoverError('kube.invalid', this.invisible));
+        if (this.unsearchable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unsearchable));
         return this.found;
       },
       lookAtRecovery: async () => {
