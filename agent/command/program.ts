@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { systemErrorCode } from '../system-error.ts';
 
-/** Says why there is no program, until one was seen: from then on one that is absent is an error of its next call, and no answer here. */
+/** Asks why there is no program, as long as none was seen; undefined from then on, because a call of one that has gone fails by itself. */
 export function missingUntilSeen(path: string): () => Promise<string | undefined> {
   let wasSeen = false;
   return async () => {

@@ -72,7 +72,7 @@ export function recoveredFault(report: ExternalReport, sender: string, now: numb
   return { ...fault, code: recoveredCode, action: 'ignore', seenAt: new Date(now).toISOString() };
 }
 
-/** Reports of the same within this time are one, also from another sender, ms. Later ones are new: the node may have been repaired since. */
+/** Reports of one sender with the same content within this time are one fault, ms. Later ones are new: the node may have been repaired since. */
 const sameWithinMs = 10 * 60_000;
 
 /**
