@@ -56,7 +56,7 @@ export function describeSlowNodes({ fixed, adaptive, racks, dense, slowdowns, ti
       ]),
     )}`,
     `Slow racks, ranks in a row, five rounds:\n${table(
-      [...job, 'jobs', 'strict: recall', 'nobody blamed', 'statistical: recall', 'nobody blamed', 'undetermined'],
+      [...job, 'jobs', 'strict: recall', 'no node blamed', 'statistical: recall', 'no node blamed', 'undetermined'],
       racks.map(({ strict, statistical, ...cell }) => [
         ...jobOf(cell),
         String(strict.jobs),

@@ -1,7 +1,7 @@
 /** The controller's metrics. */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { metricTable } from '../contract/metrics.ts';
+import { metricTable } from '../contract/metrics/catalogue.ts';
 
 export interface ControllerMetrics {
   readonly reportsAccepted: Counter;

@@ -40,7 +40,7 @@ export const silentJob: Story = {
       (progress) => progress.pace !== undefined && (progress.checkpointStep ?? 0) > training.from && progress,
     );
     print(
-      `Nobody told kcover anything; from the logs it knows step ${step}, and a checkpoint of step ${checkpointStep}\n`,
+      `The job reported nothing to kcover; from the logs it knows step ${step}, and a checkpoint of step ${checkpointStep}\n`,
     );
 
     const rank = before.find((pod) => rankIn(before, pod) === hanging);

@@ -1,4 +1,4 @@
-/** A trainer that tells nobody anything: it prints what Megatron-LM prints, steps on the last rank and checkpoints on the first one. */
+/** A trainer that reports no progress: it prints what Megatron-LM prints, steps on the last rank and checkpoints on the first one. */
 
 import { writeToLog } from './container-log.ts';
 import type { RunningJob } from './jobs.ts';

@@ -18,5 +18,7 @@ export function validateOperatorRequest(request: OperatorRequest): void {
 export function parsePause(payload: unknown): OperatorRequest | undefined {
   const { paused } = isObject(payload) ? payload : {};
   const { by, reason } = isObject(paused) ? paused : {};
-  return isObject(paused) ? { by: textOf(by) ?? 'somebody', reason: textOf(reason) ?? 'no reason given' } : undefined;
+  return isObject(paused)
+    ? { by: textOf(by) ?? 'an unknown person', reason: textOf(reason) ?? 'no reason given' }
+    : undefined;
 }

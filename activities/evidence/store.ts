@@ -101,7 +101,7 @@ class DirectoryDraft implements EvidenceDraft {
   }
 }
 
-/** The output of `sha256sum` for all files, sorted by name, hashed once more: anybody can verify it. */
+/** The output of `sha256sum` for all files, sorted by name, hashed once more: a reader can verify it with standard tools. */
 export function digestOf(digests: ReadonlyMap<string, string>): string {
   const lines = [...digests].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([file, digest]) => `${digest}  ${file}\n`);
   return createHash('sha256').update(lines.join('')).digest('hex');

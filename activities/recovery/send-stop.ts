@@ -178,7 +178,7 @@ async function suspend({
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
-  return interfered(`somebody else keeps changing ${title}`);
+  return interfered(`another client keeps changing ${title}`);
 }
 
 /**

@@ -3,8 +3,18 @@
 import { stat } from 'node:fs/promises';
 import { systemErrorCode } from '../system-error.ts';
 
+/** Asks why there is no program, as long as none was seen; undefined from then on, because a call of one that has gone fails by itself. */
+export function missingUntilSeen(path: string): () => Promise<string | undefined> {
+  let wasSeen = false;
+  return async () => {
+    const missing = await missingProgram(path);
+    wasSeen ||= missing === undefined;
+    return wasSeen ? undefined : missing;
+  };
+}
+
 /** Undefined where there is one; otherwise why not, in words. Throws what else the file system answers. */
-export async function missingProgram(path: string): Promise<string | undefined> {
+async function missingProgram(path: string): Promise<string | undefined> {
   if (path === '') return 'the settings name no program';
   try {
     const stats = await stat(path);

@@ -1,4 +1,4 @@
-/** The checks in a directory: files that may be executed, and that nobody but their owner can change, because they run with the rights of the agent. */
+/** The checks in a directory: executable files that only their owner can change, because they run with the rights of the agent. */
 
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@
 import { readChronyc } from '../../faults/tools/chronyc.ts';
 import { type Check, type CheckReading, watchByCheck } from '../checks/watch.ts';
 import { createCommand } from '../command/command.ts';
-import { missingProgram } from '../command/program.ts';
+import { missingUntilSeen } from '../command/program.ts';
 import type { Detector, DetectorContext } from './detector.ts';
 
 export const clock: Detector = {
@@ -13,12 +13,11 @@ export const clock: Detector = {
 
 function checkOf({ settings: { clock: settings } }: DetectorContext): Check {
   const command = createCommand({ path: settings.command, deadlineMs: settings.deadline });
-  let wasThere = false;
+  const missing = missingUntilSeen(settings.command);
 
   async function look(): Promise<CheckReading | { off: string }> {
-    const missing = await missingProgram(settings.command);
-    if (missing !== undefined && !wasThere) return { off: missing };
-    wasThere = true;
+    const off = await missing();
+    if (off !== undefined) return { off };
     const answer = await command.run(['-c', 'tracking']);
     if (answer.kind === 'unobservable') throw new Error(answer.because);
     const { devices, faults, unobservable } = readChronyc(answer.output || answer.errors, settings.maxOffset);

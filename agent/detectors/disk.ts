@@ -14,7 +14,7 @@ export const disk: Detector = {
   start: (context) => watchByCheck(context, checkOf(context)),
 };
 
-/** The mount table of the first process: `/proc/mounts` is a link to that of whoever reads it. */
+/** The mount table of the first process: `/proc/mounts` is a link to that of the process that reads it. */
 const mountTable = '/proc/1/mounts';
 const mostBytes = 4 * 1024 * 1024;
 

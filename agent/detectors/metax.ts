@@ -3,7 +3,7 @@
 import { readMxSmi } from '../../faults/tools/mx-smi.ts';
 import { type Check, type CheckReading, watchByCheck } from '../checks/watch.ts';
 import { createCommand } from '../command/command.ts';
-import { missingProgram } from '../command/program.ts';
+import { missingUntilSeen } from '../command/program.ts';
 import type { Detector, DetectorContext } from './detector.ts';
 
 export const metax: Detector = {
@@ -17,7 +17,7 @@ const values = ['--show-temperature', '--count-ecc'] as const;
 
 function checkOf({ settings: { metax: settings } }: DetectorContext): Check {
   const command = createCommand({ path: settings.command, deadlineMs: settings.deadline });
-  let wasThere = false;
+  const missing = missingUntilSeen(settings.command);
 
   async function outputOf(argument: string): Promise<{ readonly output: string; readonly problem?: string }> {
     const answer = await command.run([argument]);
@@ -27,9 +27,8 @@ function checkOf({ settings: { metax: settings } }: DetectorContext): Check {
   }
 
   async function look(): Promise<CheckReading | { off: string }> {
-    const missing = await missingProgram(settings.command);
-    if (missing !== undefined && !wasThere) return { off: missing };
-    wasThere = true;
+    const off = await missing();
+    if (off !== undefined) return { off };
     const listed = await outputOf(listing);
     if (listed.problem !== undefined) throw new Error(listed.problem);
     const parts = [listed];

@@ -5,7 +5,7 @@ import { queryFields, readNvidiaSmiCsv } from '../../faults/tools/nvidia-smi/csv
 import type { NvidiaSmiReading } from '../../faults/tools/nvidia-smi/node.ts';
 import { type Check, type CheckReading, watchByCheck } from '../checks/watch.ts';
 import { type CommandAnswer, createCommand } from '../command/command.ts';
-import { missingProgram } from '../command/program.ts';
+import { missingUntilSeen } from '../command/program.ts';
 import type { Detector, DetectorContext } from './detector.ts';
 
 export const smi: Detector = {
@@ -22,7 +22,7 @@ const neededFor = ({ code }: Finding): number => (slowdowns.includes(code) ? loo
 function checkOf({ settings: { smi: settings } }: DetectorContext): Check {
   const command = createCommand({ path: settings.command, deadlineMs: settings.deadline });
   let fields: readonly string[] | undefined;
-  let wasThere = false;
+  const missing = missingUntilSeen(settings.command);
   /** Errors that were there at the first look are history: a count says nothing about when. */
   const baseline = new Map<string, number>();
 
@@ -49,9 +49,8 @@ function checkOf({ settings: { smi: settings } }: DetectorContext): Check {
   }
 
   async function look(): Promise<CheckReading | { off: string }> {
-    const missing = await missingProgram(settings.command);
-    if (missing !== undefined && !wasThere) return { off: missing };
-    wasThere = true;
+    const off = await missing();
+    if (off !== undefined) return { off };
     const wanted = await knownFields();
     const answer = await command.run([`--query-gpu=${wanted.join(',')}`, '--format=csv,nounits']);
     if (answer.kind === 'unobservable') throw new Error(answer.because);

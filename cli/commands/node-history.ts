@@ -4,7 +4,8 @@ import { findQuarantines, limitOf, sinceOf } from '../incidents/index.ts';
 import { table } from '../program/output.ts';
 
 export const nodeHistory: CommandEntry = {
-  summary: 'List the quarantines of a node: since when, how long, by whom and why, and how each ended.',
+  summary:
+    'List the quarantines of a node: when each began, how long it lasted, its author and reason, and how it ended.',
   arguments: [{ name: '<node>', describe: 'Name of the node' }],
   options: [
     {

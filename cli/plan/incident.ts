@@ -84,7 +84,7 @@ function firstJobState({ attempt: { job }, known, hypothetical }: PlanInput, at:
   };
 }
 
-/** What people are told where no recovery begins. */
+/** What the plan says where no recovery begins. */
 export function verdictOf({ attempt: { job } }: PlanInput, decision: Undated<IncidentDecision>): Verdict {
   const { kind, because } = decision;
   if (kind === 'refuse')

@@ -2,7 +2,7 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AgentStatus } from '../../agent/index.ts';
-import { metricTable } from '../../contract/metrics.ts';
+import { metricTable } from '../../contract/metrics/catalogue.ts';
 
 interface Plain {
   readonly name: string;

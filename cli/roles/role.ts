@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { destination, type Logger, pino } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { KcoverError } from '../../contract/errors.ts';
-import { metricTable } from '../../contract/metrics.ts';
+import { metricTable } from '../../contract/metrics/catalogue.ts';
 import type { ExitName } from '../program/command.ts';
 import type { CliEnvironment } from '../program/environment.ts';
 import { type RoleName } from '../settings/file.ts';

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 import type { Meter } from '../../activities/index.ts';
-import { metricTable } from '../../contract/metrics.ts';
+import { metricTable } from '../../contract/metrics/catalogue.ts';
 
 /** Metrics of a worker's activities. */
 export function workerMetrics(registry: Registry): Meter {

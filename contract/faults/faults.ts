@@ -67,7 +67,7 @@ export interface Fault {
   readonly namespace?: string;
   /** For a pod failure: why its node could not report a cause. Sent again without it once the node can be observed. */
   readonly unobservable?: string;
-  /** RFC 3339: from then on somebody else may take the node away, so its jobs must have left before. */
+  /** RFC 3339: from then on another system may take the node away, so its jobs must have left before. */
   readonly deadline?: string;
   /** Lines around it; at most 5 of 500 characters. */
   readonly evidence?: readonly string[];

@@ -8,7 +8,7 @@ const apartMs = 10_000;
 
 /**
  * Whether one line of a node's kernel log was seen by both observers. Only the agent knows the position of a line, so two faults with a
- * position, and two without, are told apart by their ids. The kernel's own time decides where both have it; else the same text of the same
+ * position, and two without, are distinguished by their ids. The kernel's own time decides where both have it; else the same text of the same
  * device within seconds, because both clocks are the node's.
  */
 export function isSameKernelLine(a: Fault, b: Fault): boolean {

@@ -118,7 +118,7 @@ export const faultSources = {
   condition: {
     observes: 'conditions and labels that others write on the Node object',
     needs:
-      'whoever writes the condition, such as node-problem-detector, the EKS node monitoring agent or NVSentinel ([table](node-conditions.md))',
+      'a program that writes the condition, such as node-problem-detector, the EKS node monitoring agent or NVSentinel ([table](node-conditions.md))',
     reporter: 'controller',
     // A condition that names an Xid or SXid gives the fault the code of that number instead.
     codes: /^condition\/[A-Za-z][\w./-]{0,49}$/,
@@ -180,7 +180,7 @@ export const faultSources = {
     about: 'job',
     byTenant: true,
     blame: 'unknown',
-    // Whoever runs a container writes its log.
+    // The program in a container writes its log.
     atMost: 'warn',
   },
   operator: {

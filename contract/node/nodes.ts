@@ -10,7 +10,7 @@ export interface NodeView {
   /** Identifies the machine, whatever its Node object is called; empty when the kubelet does not report it. */
   readonly systemUuid: string;
   readonly ready: boolean;
-  /** `spec.unschedulable`, whoever set it. */
+  /** `spec.unschedulable`, set by kcover or by another client. */
   readonly cordoned: boolean;
   /** The taint with our key, if present, and whether kcover set it. */
   readonly taint?: { readonly value: string; readonly ours: boolean; readonly incident?: string };
@@ -24,7 +24,7 @@ export interface NodeView {
 export interface Quarantined {
   /** RFC 3339: when the taint was read back. */
   readonly at: string;
-  /** `other`: the same taint was already there, set by somebody else. */
+  /** `other`: the same taint was already there, set by another client. */
   readonly taint: 'ours' | 'other';
   readonly cordonedByUs: boolean;
 }
@@ -42,7 +42,7 @@ export interface NodeQuarantine {
   readonly reason: string;
   readonly taint: 'ours' | 'other' | 'none';
   readonly by: string;
-  /** Until a person decides: no fault convicts the node, and its jobs were not told. */
+  /** Until a person decides: no fault convicts the node, and its jobs were not notified. */
   readonly asks?: true;
 }
 

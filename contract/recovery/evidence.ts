@@ -29,7 +29,7 @@ export interface EvidenceRequest {
   readonly deadlineMs: number;
 }
 
-/** A rank that may have broken a collective, by what the logs of all ranks say. That alone convicts nobody. */
+/** A rank that may have broken a collective, by what the logs of all ranks say. That alone convicts no rank and no node. */
 export interface Suspect {
   readonly pod: string;
   readonly node?: string;

@@ -211,7 +211,7 @@ export const successAfterStop = (
     ? { outcome: 'restarted', because: `the job succeeded: ${because}` }
     : {
         outcome: 'escalated',
-        because: `the job counts as succeeded since its pods were told to stop, and it was not observed to run again: ${because}`,
+        because: `the job counts as succeeded since the stop of its pods was sent, and it was not observed to run again: ${because}`,
       };
 
 /** Result of `recovery`, shown in the Temporal UI and sent to the parent. */

@@ -52,7 +52,7 @@ export const external = z
         error: 'two senders have the same name',
       })
       .default([])
-      .describe('Without any, nobody but agents may report'),
+      .describe('Without any, only agents may report'),
     fresh: duration('10m').describe(
       'A fault that began longer ago than this when it arrives is only counted and logged',
     ),

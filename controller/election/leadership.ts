@@ -1,6 +1,6 @@
 /**
  * At most one controller leads. A Lease is claimed with optimistic locking and renewed; a leader that cannot renew stops by its own clock
- * before anybody else may claim the Lease. Clocks of two machines are never compared: a foreign Lease has expired when it was seen unchanged
+ * before another controller may claim the Lease. Clocks of two machines are never compared: a foreign Lease has expired when it was seen unchanged
  * for its whole duration by our monotonic clock.
  */
 

@@ -20,7 +20,7 @@ export interface ReportFacts {
   readonly hasNode: boolean;
 }
 
-/** Code of the record that somebody says a fault is over. It is never the code of a fault, for which a response may be set. */
+/** Code of the record that a sender reports a fault as over. It is never the code of a fault, for which a response may be set. */
 const recoveredCode = 'external/recovered';
 
 export function judgeReport(report: ExternalReport, rules: SenderRules, facts: ReportFacts): ReportVerdict {
@@ -72,7 +72,7 @@ export function recoveredFault(report: ExternalReport, sender: string, now: numb
   return { ...fault, code: recoveredCode, action: 'ignore', seenAt: new Date(now).toISOString() };
 }
 
-/** Reports of the same within this time are one, whoever repeats them, ms. Later ones are new: the node may have been repaired since. */
+/** Reports of one sender with the same content within this time are one fault, ms. Later ones are new: the node may have been repaired since. */
 const sameWithinMs = 10 * 60_000;
 
 /**

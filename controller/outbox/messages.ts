@@ -76,7 +76,7 @@ export const faultMessage = (to: Addressee, fault: Fault): WorkflowMessage => ({
   fault: bounded(fault),
 });
 
-/** A fault that somebody says is over: only recorded, and only where a workflow looks after the node. */
+/** A fault that its sender reports as over: only recorded, and only where a workflow looks after the node. */
 export const recoveredMessage = (node: string, fault: Fault): WorkflowMessage => ({
   kind: 'faultsObserved',
   workflowId: nodeWorkflowId(node),

@@ -9,7 +9,7 @@ import { labelFaults } from './labels.ts';
 import { nodeIn, type SeenNode } from './node-object.ts';
 import { rowFor } from './row.ts';
 
-/** Conditions and labels that somebody else writes on the node. */
+/** Conditions and labels that other programs write on the node. */
 export function readStanding(node: SeenNode, rules: ConditionRules): Reading {
   const read = node.conditions.map((condition) => readCondition(condition, node, rules));
   return {
@@ -26,7 +26,7 @@ export const typesRead = (
 ): ReadonlySet<string> =>
   new Set([...before, ...conditions.flatMap(({ type }) => (rowFor(type, rows) === undefined ? [] : [type]))]);
 
-/** Conditions that were there and are gone: whoever wrote them no longer does. */
+/** Conditions that were there and are gone: the program that wrote them no longer does. */
 export const goneConditions = (types: ReadonlySet<string>, { name, conditions }: SeenNode): readonly Unobserved[] =>
   [...types]
     .filter((type) => !conditions.some((condition) => condition.type === type))

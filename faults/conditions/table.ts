@@ -121,7 +121,7 @@ const modelArts = rowsOf(
   },
 );
 
-/** States that somebody wants, and no faults. */
+/** States that a person or a program set on purpose, and no faults. */
 const kubernetes = rowsOf(
   { owner: 'Kubernetes', bad: 'True' },
   {

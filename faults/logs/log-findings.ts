@@ -1,4 +1,4 @@
-/** What the lines of a container log say about faults. Whoever runs the container writes them, so they are hints for people. */
+/** What the lines of a container log say about faults. The program in the container writes them, so they are hints for people. */
 
 import type { Action } from '../../contract/faults/action.ts';
 import { foreignText } from '../foreign-text.ts';
@@ -12,7 +12,7 @@ interface Meaning {
   readonly because: string;
 }
 
-const waiting = 'whoever reports it waited, and did not break it';
+const waiting = 'the rank that reports it waited, and did not break it';
 
 const watchdogs: Readonly<Record<WatchdogEvent['what'], Meaning>> = {
   timeout: { action: 'restart-app', because: `A collective of PyTorch did not end in time; ${waiting}.` },

@@ -1,6 +1,6 @@
 /**
- * Which ranks may have broken a collective, from the logs of all ranks after a failure. Whoever did not join it is a suspect, and whoever reports
- * the timeout is not: it only waited. A suspect is never convicted by that alone.
+ * Which ranks may have broken a collective, from the logs of all ranks after a failure. A rank that did not join it is a suspect, and one that
+ * reports the timeout is not: it only waited. A suspect is never convicted by that alone.
  */
 
 import type { Suspect } from '../../contract/recovery/evidence.ts';

@@ -27,7 +27,7 @@ export interface ReportProfile {
   readonly alone: boolean;
   /** Rounds that count: of a run of n ranks the first n - 1, but at most `most`; with `everyPair` false, `most` for any size. */
   readonly rounds: { readonly most: number; readonly everyPair: boolean; readonly later: 'refused' | 'ignored' };
-  /** Meaning of the status skip. `measured`: none, it needs a measurement. `blamed`: without a pair the reporter is blamed. `neutral`: nobody is blamed. */
+  /** Meaning of the status skip. `measured`: none, it needs a measurement. `blamed`: without a pair the reporter is blamed. `neutral`: no node is blamed. */
   readonly skip: 'measured' | 'blamed' | 'neutral';
   /** Texts and numbers have limits, because the file is untrusted, and the test's reason is kept. */
   readonly bounded: boolean;

@@ -82,7 +82,7 @@ function endsOf(batch: Batch, { address, profile }: TestBasis): Ends {
   return sides(pair, self);
 }
 
-/** The pair where it is given, whoever reports it; otherwise the reporter alone. */
+/** The pair where it is given, whichever end reports it; otherwise the reporter alone. */
 function endsOfSkipped(batch: Batch, { address, profile }: TestBasis): Ends {
   const pair = pairOf(batch['pair'], profile);
   const self = batch['self_ip'];

@@ -21,7 +21,7 @@ export interface HeldLease extends Lease {
   readonly resourceVersion: string;
 }
 
-/** Reads and writes one Lease. Throws `KcoverError`; `kube.conflict` when somebody else wrote first. */
+/** Reads and writes one Lease. Throws `KcoverError`; `kube.conflict` when another client wrote first. */
 export interface LeaseStore {
   read(): Promise<HeldLease | undefined>;
   create(lease: Lease): Promise<HeldLease>;

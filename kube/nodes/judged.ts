@@ -35,7 +35,7 @@ export function judgedStateOf(node: V1Node): { readonly [annotations.judgedState
   return { [annotations.judgedState]: JSON.stringify(state) };
 }
 
-/** Where somebody has edited it, nothing counts as judged: a fault is reported once more rather than lost. */
+/** Where another client has edited it, nothing counts as judged: a fault is reported once more rather than lost. */
 export function readJudgedState(node: V1Node): JudgedState {
   try {
     const value: unknown = JSON.parse(node.metadata?.annotations?.[annotations.judgedState] ?? 'null');

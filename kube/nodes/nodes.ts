@@ -25,7 +25,7 @@ export interface QuarantineTaint {
   readonly effect: 'NoSchedule' | 'NoExecute' | 'PreferNoSchedule';
 }
 
-/** The taint with our key and effect, whoever set it. */
+/** The taint with our key and effect, set by kcover or by another client. */
 export const quarantineTaint = (node: V1Node, taint: QuarantineTaint): V1Taint | undefined =>
   node.spec?.taints?.find((each) => each.key === taint.key && each.effect === taint.effect);
 

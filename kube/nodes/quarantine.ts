@@ -25,7 +25,7 @@ const withoutPreflight = (node: V1Node): Record<string, null> =>
     : { [annotations.quarantinePreflight]: null };
 const isOurs = (taint: QuarantineTaint) => (each: V1Taint) => each.key === taint.key && each.effect === taint.effect;
 
-/** Adds our taint to all others; undefined when there is nothing to write. A taint with our key but without our annotation belongs to somebody else. */
+/** Adds our taint to all others; undefined when there is nothing to write. A taint with our key but without our annotation belongs to another client. */
 export function quarantineEdit(
   node: V1Node,
   request: Pick<QuarantineRequest, 'incident' | 'reason' | 'because' | 'preflight'>,
@@ -75,7 +75,7 @@ export function releaseEdit(
   const tainted = quarantineTaint(node, taint) !== undefined;
   const position = request.judged && { [annotations.judged]: formatJudged(request.judged) };
   const judged = { ...position, ...judgedStateOf(node) };
-  // Without our annotation a taint is somebody else's. Without the taint too, somebody has removed both, and that is a release.
+  // Without our annotation a taint is another client's. Without the taint too, another client has removed both, and that is a release.
   if (before === undefined) {
     const known = tainted ? position : judged;
     return { ours: false, change: known && Object.keys(known).length > 0 ? { annotations: known } : undefined };

@@ -47,7 +47,7 @@ export interface PodsOfJob {
   readonly succeeded: readonly { readonly name: string; readonly succeededAs?: PodRole }[];
 }
 
-/** Everything that the job's selector matches, whoever controls it. */
+/** Everything that the job's selector matches, whatever its owner. */
 export const listMatchingPods = (kube: Kube, job: JobRef): Promise<V1Pod[]> =>
   listObjects<V1Pod>(
     kube,

@@ -68,14 +68,14 @@ const words = {
 function overdrawn(
   counted: readonly BudgetEntry[],
   limit: number,
-  whom: string,
+  category: string,
   recent: readonly BudgetEntry[],
   budget: Budget,
   now: number,
 ): BudgetAnswer | undefined {
   const expiring = limit === 0 ? undefined : counted.at(-limit);
   if (expiring === undefined && limit > 0) return undefined;
-  const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${limit} are allowed for ${whom}; ${describeUsage(recent, budget)}`;
+  const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${limit} are allowed for ${category}; ${describeUsage(recent, budget)}`;
   return {
     kind: 'exhausted',
     until: expiring ? expiring.startedAt + budget.window : Math.ceil((now + 1) / budget.window) * budget.window,

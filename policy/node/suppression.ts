@@ -1,4 +1,4 @@
-/** Suppressions: faults that somebody expects, until a time. */
+/** Suppressions: faults that a person expects, until a time. */
 
 import type { Fault } from '../../contract/faults/faults.ts';
 import { isCode } from './rules/rule.ts';

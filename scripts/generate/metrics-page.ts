@@ -1,4 +1,4 @@
-import { type MetricEntry, metricTable } from '../../contract/metrics.ts';
+import { type MetricEntry, metricTable } from '../../contract/metrics/catalogue.ts';
 import { generated, markdownTable } from './markdown.ts';
 
 const titles = {
@@ -11,7 +11,7 @@ const titles = {
 /** Every metric of kcover's own. */
 export const metricsPage = (): string =>
   [
-    generated('contract/metrics.ts'),
+    generated('contract/metrics/catalogue.ts'),
     '# Metrics',
     'Every role serves `/metrics` on `health.listen` in the text format of Prometheus. Beside its own metrics, which stand here, each role has the `process_*` and `nodejs_*` metrics of its process, and the worker the `temporal_*` metrics of the Temporal SDK. No label names a job or an incident: those are in Temporal, in Events and in the records.',
     ...Object.entries(metricTable).flatMap(([role, entries]) => [

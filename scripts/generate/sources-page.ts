@@ -12,7 +12,7 @@ export const sourcesPage = (): string =>
       rows(([name, { observes, needs, reporter }]) => [`\`${name}\``, observes, needs, reporter]),
     ),
     '## What its faults mean',
-    '`about` says whom a fault concerns: a fault of a node concerns every job that has pods there. The action of a code leads to the response in `faults.responses` of the worker; `faults.codes` gives a code a response of its own ([settings](settings.md)). Where no action is listed, the catalogue of the source has one for each code, or the code only warns. `kcover classify` says what a line, a Node, a log or the output of a tool would lead to.',
+    '`about` says what a fault concerns: a fault of a node concerns every job that has pods there. The action of a code leads to the response in `faults.responses` of the worker; `faults.codes` gives a code a response of its own ([settings](settings.md)). Where no action is listed, the catalogue of the source has one for each code, or the code only warns. `kcover classify` says what a line, a Node, a log or the output of a tool would lead to.',
     markdownTable(
       ['source', 'codes', 'about', 'actions of its codes', 'blame, unless action or code say more'],
       rows(([name, { codes, about, actions, blame }]) => [

@@ -1,62 +1,14 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import type { z } from 'zod';
-import type { Detector, RunningDetector } from '../../agent/detectors/detector.ts';
+import { describe, expect, it } from '@jest/globals';
 import { detectors } from '../../agent/detectors/index.ts';
-import type { Fault } from '../../contract/faults/faults.ts';
-import { agentSettings } from '../../contract/settings/settings.schema.ts';
-import { reportedFault } from '../../contract/wire/reports.schema.ts';
 import { FakeTool } from '../support/fake-tool.ts';
 import { recorded } from '../support/recorded.ts';
+import { type Given, useNode } from './checked-node.ts';
 import { until } from './until.ts';
 
-let root = '';
-let running: RunningDetector[] = [];
-
-const boot = (id: string) => writeFile(join(root, 'proc/sys/kernel/random/boot_id'), `${id}\n`);
-
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'kcover-node-'));
-  await mkdir(join(root, 'proc/sys/kernel/random'), { recursive: true });
-  await boot('boot-1');
-});
-
-afterEach(async () => {
-  await Promise.all(running.map((detector) => detector.stop()));
-  running = [];
-  await rm(root, { recursive: true, force: true });
-});
-
-type Given = z.input<typeof agentSettings>;
-
-/** A detector with what it reported so far. */
-function observe(detector: Detector, given: Given) {
-  const faults: Fault[] = [];
-  const gaps: string[] = [];
-  const started = detector.start({
-    settings: agentSettings.parse(given),
-    node: 'gpu-3',
-    hostRoot: root,
-    stateDirectory: join(root, 'state'),
-    log: pino({ level: 'silent' }),
-    fault: async (fault) => void faults.push(reportedFault.parse(fault)),
-    gap: async ({ what }) => void gaps.push(what),
-    settled: () => true,
-  });
-  running.push(started);
-  const is = (state: string, words = '') =>
-    until(() => started.status().state === state && started.status().because.includes(words));
-  /** Waits until it has looked so many times again. */
-  const looks = async (times = 4) => {
-    const from = started.status().read;
-    await until(() => started.status().read >= from + times);
-  };
-  return { faults, gaps, is, looks, codes: () => faults.map(({ code }) => code), detector: started };
-}
+const node = useNode();
 
 const help = `List of valid properties to query for the switch "--query-gpu=":\n\n${[
   'index',
@@ -78,7 +30,7 @@ const two = `${gpu()}1, GPU-9e8682f0-0d01-e118-3a86-008e972bfe01, 00000000:3B:00
 
 async function nvidiaSmi(output: string) {
   const byArgument = { '--help-query-gpu': help };
-  const tool = await new FakeTool(root, 'nvidia-smi').create({ output, byArgument });
+  const tool = await new FakeTool(node.root, 'nvidia-smi').create({ output, byArgument });
   const plays = (play: Parameters<FakeTool['plays']>[0]) => tool.plays({ byArgument, ...play });
   const given = (more: object = {}): Given => ({
     smi: { command: tool.path, every: '10ms', deadline: '300ms', ...more },
@@ -89,7 +41,7 @@ async function nvidiaSmi(output: string) {
 describe('NVIDIA GPUs', () => {
   it('are asked for the fields that this nvidia-smi knows, and are fine', async () => {
     const { tool, given } = await nvidiaSmi(gpu());
-    const seen = observe(detectors.smi, given());
+    const seen = node.observe(detectors.smi, given());
     await seen.looks();
     await seen.is('watching', 'reading 1 GPUs');
     expect(
@@ -103,7 +55,7 @@ describe('NVIDIA GPUs', () => {
 
   it('that need a reset are one fault after two looks, also after a restart of the agent', async () => {
     const { plays, given } = await nvidiaSmi(gpu());
-    const seen = observe(detectors.smi, given());
+    const seen = node.observe(detectors.smi, given());
     await seen.looks();
     await plays({ output: gpu({ recovery: 'Reset' }) });
     await until(() => seen.faults.length > 0);
@@ -117,17 +69,17 @@ describe('NVIDIA GPUs', () => {
       }),
     ]);
     await seen.detector.stop();
-    const again = observe(detectors.smi, given());
+    const again = node.observe(detectors.smi, given());
     await again.looks();
     expect(again.faults).toEqual([]);
-    await boot('boot-2');
+    await node.boot('boot-2');
     await until(() => again.faults.length > 0);
     expect(again.faults[0]?.id).toContain('/boot-2/');
   });
 
   it('that are wrong in a single look are no fault', async () => {
     const { tool, plays, given } = await nvidiaSmi(gpu());
-    const seen = observe(detectors.smi, given({ every: '150ms' }));
+    const seen = node.observe(detectors.smi, given({ every: '150ms' }));
     await seen.looks(1);
     const before = tool.calls().length;
     await plays({ output: gpu({ recovery: 'Reboot' }) });
@@ -139,7 +91,7 @@ describe('NVIDIA GPUs', () => {
 
   it('that are slow are reported only after six looks, and old memory errors never', async () => {
     const { tool, plays, given } = await nvidiaSmi(gpu({ reasons: '0x48', ecc: '7' }));
-    const seen = observe(detectors.smi, given());
+    const seen = node.observe(detectors.smi, given());
     await until(() => seen.faults.length > 0);
     expect(tool.calls().length).toBeGreaterThanOrEqual(7);
     await plays({ output: gpu({ ecc: '8' }) });
@@ -150,7 +102,7 @@ describe('NVIDIA GPUs', () => {
   it('of which one is lost are that fault, although nvidia-smi fails and does not list it', async () => {
     const line = 'Unable to determine the device handle for GPU0000:CB:00.0: Unknown Error\n';
     const { given, plays } = await nvidiaSmi(gpu());
-    const seen = observe(detectors.smi, given({ gpus: 2 }));
+    const seen = node.observe(detectors.smi, given({ gpus: 2 }));
     await plays({ output: line, exitCode: 15 });
     await until(() => seen.codes().includes('smi/gpu-lost'));
     await seen.looks();
@@ -161,7 +113,7 @@ describe('NVIDIA GPUs', () => {
 
   it('that are fewer than expected are a fault', async () => {
     const { given } = await nvidiaSmi(gpu());
-    const seen = observe(detectors.smi, given({ gpus: 8 }));
+    const seen = node.observe(detectors.smi, given({ gpus: 8 }));
     await until(() => seen.faults.length > 0);
     expect(seen.codes()).toEqual(['smi/gpu-missing']);
   });
@@ -177,7 +129,7 @@ describe('NVIDIA GPUs', () => {
     ['prints half a row', { output: `${header}\n0, GPU-8f05` }, '2 values for 6 columns'],
   ])('cannot be observed where nvidia-smi %s, and are no fault then', async (_, play, because) => {
     const { tool, plays, given } = await nvidiaSmi(two);
-    const seen = observe(detectors.smi, given({ gpus: 2 }));
+    const seen = node.observe(detectors.smi, given({ gpus: 2 }));
     await seen.looks(1);
     const before = tool.calls().length;
     await plays(play);
@@ -189,15 +141,15 @@ describe('NVIDIA GPUs', () => {
   });
 
   it('are not looked at on a node without nvidia-smi, and the agent says so', async () => {
-    const seen = observe(detectors.smi, { smi: { command: join(root, 'missing'), every: '10ms' } });
-    await seen.is('off', `there is no ${join(root, 'missing')}`);
-    const none = observe(detectors.smi, { smi: { command: '' } });
+    const seen = node.observe(detectors.smi, { smi: { command: join(node.root, 'missing'), every: '10ms' } });
+    await seen.is('off', `there is no ${join(node.root, 'missing')}`);
+    const none = node.observe(detectors.smi, { smi: { command: '' } });
     await none.is('off', 'name no program');
   });
 
   it('cannot be observed any more where nvidia-smi has gone', async () => {
     const { tool, given } = await nvidiaSmi(gpu());
-    const seen = observe(detectors.smi, given());
+    const seen = node.observe(detectors.smi, given());
     await seen.looks(1);
     await rm(tool.path);
     await seen.is('unavailable', 'cannot be started');
@@ -206,9 +158,9 @@ describe('NVIDIA GPUs', () => {
 
   it('are found again, with a gap, where the findings of this boot cannot be read', async () => {
     const { given } = await nvidiaSmi(gpu({ recovery: 'Reset' }));
-    await mkdir(join(root, 'state'));
-    await writeFile(join(root, 'state/check-smi.json'), '{"bootId":"boot-1","occurrences":[{}]}');
-    const seen = observe(detectors.smi, given());
+    await mkdir(join(node.root, 'state'));
+    await writeFile(join(node.root, 'state/check-smi.json'), '{"bootId":"boot-1","occurrences":[{}]}');
+    const seen = node.observe(detectors.smi, given());
     await until(() => seen.faults.length > 0);
     expect(seen.gaps).toEqual(['state-lost']);
   });
@@ -223,14 +175,14 @@ describe('MetaX GPUs', () => {
     ...more,
   });
   const mxSmi = async (byArgument: Record<string, string>) => {
-    const tool = await new FakeTool(root, 'mx-smi').create({ byArgument, exitCode: 1 });
+    const tool = await new FakeTool(node.root, 'mx-smi').create({ byArgument, exitCode: 1 });
     const given = (more: object = {}): Given => ({ metax: { command: tool.path, every: '10ms', ...more } });
     return { tool, given };
   };
 
   it('are looked at by all three lists, and are fine', async () => {
     const { tool, given } = await mxSmi(lists());
-    const seen = observe(detectors.metax, given({ gpus: 2 }));
+    const seen = node.observe(detectors.metax, given({ gpus: 2 }));
     await seen.looks();
     await seen.is('watching', 'reading 2 GPUs');
     expect(seen.faults).toEqual([]);
@@ -252,7 +204,7 @@ describe('MetaX GPUs', () => {
         ),
       }),
     );
-    const seen = observe(detectors.metax, given({ gpus: 8 }));
+    const seen = node.observe(detectors.metax, given({ gpus: 8 }));
     await until(() => seen.faults.length >= 3);
     expect(seen.codes().toSorted()).toEqual(['smi/ecc-limit', 'smi/gpu-missing', 'smi/too-hot']);
   });
@@ -262,7 +214,7 @@ describe('MetaX GPUs', () => {
       '-L': recorded('mx-smi-unavailable.txt'),
       '--count-ecc': recorded('mx-smi-ecc.txt'),
     });
-    const seen = observe(detectors.metax, given());
+    const seen = node.observe(detectors.metax, given());
     await until(() => seen.faults.length > 0);
     await seen.is('unavailable', 'mx-smi --show-temperature: it ended with exit code 1');
     expect(seen.codes()).toEqual(['smi/gpu-unavailable']);
@@ -272,7 +224,7 @@ describe('MetaX GPUs', () => {
     const { given } = await mxSmi(
       lists({ '-L': 'mx-smi  version: 2.2.9\n', '--show-temperature': '', '--count-ecc': '' }),
     );
-    const seen = observe(detectors.metax, given({ gpus: 8 }));
+    const seen = node.observe(detectors.metax, given({ gpus: 8 }));
     await seen.is('unavailable', 'names no GPU');
     await sleep(100);
     expect(seen.faults).toEqual([]);
@@ -281,8 +233,8 @@ describe('MetaX GPUs', () => {
 
 describe('the clock of a node', () => {
   it('is a fault without an action where it follows no source, and unobservable without a daemon', async () => {
-    const tool = await new FakeTool(root, 'chronyc').create({ output: recorded('chronyc-normal.csv') });
-    const seen = observe(detectors.clock, { clock: { command: tool.path, every: '10ms' } });
+    const tool = await new FakeTool(node.root, 'chronyc').create({ output: recorded('chronyc-normal.csv') });
+    const seen = node.observe(detectors.clock, { clock: { command: tool.path, every: '10ms' } });
     await seen.looks();
     expect(seen.faults).toEqual([]);
     await tool.plays({ output: '506 Cannot talk to daemon\n', exitCode: 1 });
@@ -291,112 +243,5 @@ describe('the clock of a node', () => {
     await until(() => seen.faults.length > 0);
     expect(seen.faults).toMatchObject([{ code: 'clock/not-synchronised' }]);
     expect(seen.faults[0]).not.toHaveProperty('action');
-  });
-});
-
-describe("a site's own checks", () => {
-  it('are off without a directory', async () => {
-    const seen = observe(detectors.script, {});
-    await seen.is('off', 'scripts.directory');
-  });
-
-  it('report faults, also while another one hangs, which is not started again', async () => {
-    const directory = join(root, 'checks');
-    await mkdir(directory);
-    const hangs = await new FakeTool(directory, 'a-hangs').create({ ending: 'hangs' });
-    await new FakeTool(directory, 'b-fine').create({ output: 'all good' });
-    const answer = '{"code":"fan","device":"fan-3","action":"contact-support","message":"fan 3 stands still"}';
-    await new FakeTool(directory, 'c-faulty').create({ output: answer, exitCode: 1 });
-    const seen = observe(detectors.script, { scripts: { directory, every: '10ms', deadline: '200ms' } });
-    await until(() => seen.faults.length > 0);
-    await seen.is('unavailable', 'a-hangs did not end within 200ms');
-    expect(seen.faults).toMatchObject([
-      { code: 'script/fan', device: 'fan-3', action: 'contact-support', message: 'c-faulty: fan 3 stands still' },
-    ]);
-    await seen.detector.stop();
-    expect(new Set(hangs.calls().map(({ pid }) => pid)).size).toBe(hangs.calls().length);
-  });
-});
-
-describe("a site's check that finds a fault again", () => {
-  it('reports another fault, although another check does not answer', async () => {
-    const directory = join(root, 'checks');
-    await mkdir(directory);
-    await new FakeTool(directory, 'a-unknown').create({ exitCode: 3 });
-    const tool = await new FakeTool(directory, 'b-fan').create({ exitCode: 1 });
-    const seen = observe(detectors.script, { scripts: { directory, every: '10ms' } });
-    const calls = async () => {
-      const from = tool.calls().length;
-      await until(() => tool.calls().length >= from + 4);
-    };
-    await until(() => seen.faults.length > 0);
-    await tool.plays({ exitCode: 2 });
-    await calls();
-    await tool.plays({ exitCode: 1 });
-    await calls();
-    expect(seen.codes()).toEqual(['script/b-fan']);
-    await tool.plays({ exitCode: 0 });
-    await calls();
-    await tool.plays({ exitCode: 1 });
-    await until(() => seen.faults.length > 1);
-    expect(new Set(seen.faults.map(({ id }) => id)).size).toBe(2);
-    await seen.is('unavailable', 'exit code 3');
-  });
-});
-
-describe('disks', () => {
-  const mounts = (options: string) =>
-    writeFile(join(root, 'proc/1/mounts'), `/dev/nvme0n1p1 /var/lib/data xfs ${options},relatime 0 0\n`);
-  const state = (text: string) => writeFile(join(root, nvme, 'state'), `${text}\n`);
-  const nvme = 'sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0';
-  const sda = 'sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0';
-
-  beforeEach(async () => {
-    await mkdir(join(root, 'proc/1'), { recursive: true });
-    await mkdir(join(root, nvme), { recursive: true });
-    await mkdir(join(root, sda, 'block/sda'), { recursive: true });
-    await mkdir(join(root, 'sys/class/nvme'), { recursive: true });
-    await mkdir(join(root, 'sys/block'), { recursive: true });
-    await symlink(`../../${nvme.slice(4)}`, join(root, 'sys/class/nvme/nvme0'));
-    await symlink(`../${sda.slice(4)}/block/sda`, join(root, 'sys/block/sda'));
-    await writeFile(join(root, sda, 'state'), 'running\n');
-    await mounts('rw');
-    await state('live');
-  });
-
-  const given: Given = { disks: { mounts: ['/var/lib/data'], devices: ['nvme*', 'sda'], every: '10ms' } };
-
-  it('are not looked at unless the settings name them', async () => {
-    const seen = observe(detectors.disk, {});
-    await seen.is('off');
-  });
-
-  it('that fail and file systems that become read-only are faults', async () => {
-    const seen = observe(detectors.disk, given);
-    await seen.looks();
-    await seen.is('watching', '1 mount points and 2 disks');
-    expect(seen.faults).toEqual([]);
-    await mounts('ro');
-    await until(() => seen.faults.length > 0);
-    await state('dead');
-    await until(() => seen.faults.length > 1);
-    await writeFile(join(root, sda, 'state'), 'offline\n');
-    await until(() => seen.faults.length > 2);
-    expect(seen.faults).toMatchObject([
-      { code: 'disk/read-only', device: 'nvme0n1p1', action: 'reboot' },
-      { code: 'disk/failed', device: '0000:01:00', action: 'contact-support' },
-      { code: 'disk/failed', device: 'sda' },
-    ]);
-  });
-
-  it('cannot be observed where nothing of the node is mounted, or a disk is being reset', async () => {
-    const seen = observe(detectors.disk, given);
-    await state('resetting');
-    await seen.is('unavailable', 'its state is resetting');
-    await rm(join(root, 'sys'), { recursive: true });
-    await seen.is('unavailable', 'sys/devices');
-    await rm(join(root, 'proc/1'), { recursive: true });
-    await seen.is('unavailable', 'proc/1/mounts');
-    expect(seen.faults).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ describe('every name of the contract is used', () => {
   it.each([
     ...Object.keys(signals).map((key) => `signals.${key}`),
     ...Object.keys(updates).map((key) => `updates.${key}`),
-  ])('%s has a workflow that takes it and somebody who sends it', (name) => {
+  ])('%s has a workflow that takes it and code that sends it', (name) => {
     // Names are also used as plain strings, where the compiler checks them.
     const uses = new RegExp(`\\b${name.replace('.', '\\.')}\\b|'${name.split('.')[1]}'`, 'g');
     const found = [...code].flatMap(([file, text]) =>

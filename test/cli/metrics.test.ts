@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { AgentStatus } from '../../agent/index.ts';
 import { agentMetrics } from '../../cli/roles/agent-metrics.ts';
 import { workerMetrics } from '../../cli/roles/worker-metrics.ts';
-import { type MetricEntry, metricTable } from '../../contract/metrics.ts';
+import { type MetricEntry, metricTable } from '../../contract/metrics/catalogue.ts';
 import { certificateMetric, controllerMetrics } from '../../controller/metrics.ts';
 
 const status: AgentStatus = {

@@ -97,7 +97,7 @@ describe('a recovery that makes no progress', () => {
   });
 
   it('leaves no job without its workflow when Temporal cannot search for earlier recoveries', async () => {
-    jobRig.cluster.invisible = 'the search store is down';
+    jobRig.cluster.unsearchable = 'the search store is down';
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await eventually(

@@ -121,7 +121,7 @@ const invariants: readonly Invariant[] = [
         ({ to, ...message }) =>
           to === 'jobs' && 'state' in message && message.state !== 'in-service' && message.state !== 'not-ready',
       ) &&
-      'jobs were told of a node that is only asked about'
+      'jobs were notified of a node that is only asked about'
     );
   },
   ({ before, event, after }) =>

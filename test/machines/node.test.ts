@@ -263,7 +263,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     defect('releasing', 'released', (after) => ({ ...after, history: [] })),
   ],
   [
-    'jobs that are told of a node that is only asked about',
+    'jobs that are notified of a node that is only asked about',
     /only asked about/,
     defect('quarantining', 'quarantineWritten', (after) => ({
       ...after,

@@ -195,7 +195,7 @@ describe('the machine of a recovery', () => {
       /rounds by force/,
     ],
     [
-      'looks that follow each other without end while somebody else changes the job',
+      'looks that follow each other without end while another client changes the job',
       defect('stopping', 'stopAnswered', (real) => (state, event) => ({ ...real(state, event), interferences: 0 })),
       /stops in a row did nothing/,
     ],

@@ -18,7 +18,7 @@ export interface RunFacts {
   readonly recoveries: readonly string[];
   readonly suspended: boolean;
   /**
-   * Pods that nothing but a kubelet deleted: somebody evicted them, or the simulated kubelet, which deletes by name and sometimes twice, hit the
+   * Pods that nothing but a kubelet deleted: another client evicted them, or the simulated kubelet, which deletes by name and sometimes twice, hit the
    * next pod of that name.
    */
   readonly deletedByKubelet: ReadonlySet<string>;

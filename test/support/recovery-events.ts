@@ -242,7 +242,7 @@ export const lostPods: Events = fc.array(
   { maxLength: 12, size: 'max' },
 );
 
-/** Somebody else changes the job whenever a stop is sent. */
+/** Another client changes the job whenever a stop is sent. */
 export const interference: Events = fc.array(
   fc.constant((state: RecoveryState, at: number): RecoveryEvent => {
     const isSent = state.phase === 'stopping' && state.stop !== undefined;

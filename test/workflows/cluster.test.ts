@@ -156,16 +156,16 @@ describe('the workflow of a cluster', () => {
     const since = Date.now() - 3_600_000;
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
     await eventually(
-      () => cluster.pauseKept,
+      () => cluster.storedPause,
       (kept) => kept?.state === 'paused',
     );
     await handle.terminate();
-    cluster.outBefore = ['a', 'b'].map((node) => ({ node, nodeUid: node, incident: `node/${node}/x`, since }));
+    cluster.storedReservations = ['a', 'b'].map((node) => ({ node, nodeUid: node, incident: `node/${node}/x`, since }));
     handle = await start(handle.workflowId);
     await counted();
     expect(await status()).toMatchObject({
       paused: { by: 'ada', reason: 'mass outage' },
-      reservations: cluster.outBefore,
+      reservations: cluster.storedReservations,
     });
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
     expect((await reserve('c'))[0]).toMatchObject({
@@ -173,7 +173,7 @@ describe('the workflow of a cluster', () => {
       because: expect.stringContaining('2 nodes are out and 2 may be'),
     });
     await eventually(
-      () => cluster.pauseKept,
+      () => cluster.storedPause,
       (kept) => kept?.state === 'open',
     );
   });
@@ -181,11 +181,11 @@ describe('the workflow of a cluster', () => {
   it('grants nothing before it has counted, but accepts a pause', async () => {
     let count: () => void = () => undefined;
     cluster = new FakeCluster();
-    cluster.countable = new Promise((resolve) => (count = resolve));
+    cluster.clusterReadGate = new Promise((resolve) => (count = resolve));
     handle = await start();
     await expect(reserve('a')).rejects.toMatchObject({ cause: { message: expect.stringContaining('still counting') } });
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
-    cluster.pauseKept = { state: 'open', by: 'bob', reason: 'long ago', at: 1 };
+    cluster.storedPause = { state: 'open', by: 'bob', reason: 'long ago', at: 1 };
     count();
     await counted();
     expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' } });
@@ -194,7 +194,7 @@ describe('the workflow of a cluster', () => {
   it('does not restart its count where a large cluster takes long to list', async () => {
     let count: () => void = () => undefined;
     cluster = new FakeCluster();
-    cluster.countable = new Promise((resolve) => (count = resolve));
+    cluster.clusterReadGate = new Promise((resolve) => (count = resolve));
     handle = await start();
     await sleep(20_000);
     expect((await handle.describe()).raw.pendingActivities).toMatchObject([
@@ -206,14 +206,14 @@ describe('the workflow of a cluster', () => {
 
   it('pauses even when the pause cannot be stored outside of it, and says so', async () => {
     await counted();
-    cluster.unkeepable = 'an admission webhook denied the request';
+    cluster.pauseUnwritable = 'an admission webhook denied the request';
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
     expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: mass outage' });
     await eventually(status, ({ unstored }) => unstored?.includes('an admission webhook denied') === true);
-    cluster.unkeepable = undefined;
+    cluster.pauseUnwritable = undefined;
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
     await eventually(status, ({ unstored }) => unstored === undefined);
-    expect(cluster.pauseKept).toMatchObject({ state: 'open', by: 'ada' });
+    expect(cluster.storedPause).toMatchObject({ state: 'open', by: 'ada' });
     await rig.replay(handle.workflowId);
   });
 });

@@ -128,7 +128,7 @@ describe('levels and modes', () => {
     expect(jobRig.cluster.stopped).toHaveLength(1);
 
     trains(jobRig);
-    jobRig.cluster.lingers = true;
+    jobRig.cluster.podsRemain = true;
     await handle.signal('faultsObserved', { faults: [crash(jobRig)] });
     await eventually(
       () => jobRig.cluster.records.length,

@@ -40,16 +40,16 @@ describe('the workflow of a node', () => {
   });
 
   it('loses no Event to an API server that fails, and waits for none before it quarantines', async () => {
-    const hear = Promise.withResolvers<void>();
-    cluster.deaf = hear.promise;
-    cluster.eventsLost = 2;
+    const events = Promise.withResolvers<void>();
+    cluster.eventsGate = events.promise;
+    cluster.failingEvents = 2;
     const handle = await send(fault());
     await eventually(
       () => status(handle),
       (seen) => seen.phase === 'quarantined',
     );
     expect(cluster.announced).toEqual([]);
-    hear.resolve();
+    events.resolve();
     await released(handle);
     expect(cluster.announced.map(({ reason }) => reason).toSorted()).toEqual([
       'FaultObserved',

@@ -107,7 +107,7 @@ describe('what a node’s workflow cannot write', () => {
 
   it('keeps its reservation when a write that failed has added the taint after all', async () => {
     cluster.unwritable = 'no answer';
-    cluster.writesTaintThough = true;
+    cluster.writesTaintDespiteError = true;
     const handle = await send(fault());
     await eventually(
       () => status(handle),

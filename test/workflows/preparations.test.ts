@@ -55,7 +55,7 @@ describe('before a stop', () => {
     await signalFault(handle);
     await ends(jobRig, handle, outcome);
     expect(jobRig.cluster.records[0]?.approvals).toMatchObject([
-      { by: 'kcover', reason: expect.stringContaining(`means ${otherwise}`) },
+      { by: 'kcover', reason: expect.stringContaining(`the settings then ${otherwise}`) },
     ]);
     await jobRig.ended(handle);
   });

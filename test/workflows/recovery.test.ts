@@ -204,12 +204,12 @@ describe('the workflow of a recovery', () => {
   });
 
   it('ends when it is cancelled while an Event is still being written', async () => {
-    const [open, hear] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [open, events] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     jobRig.cluster.gate = open.promise;
-    jobRig.cluster.deaf = hear.promise;
+    jobRig.cluster.eventsGate = events.promise;
     const { handle, incident } = await stopped();
     await jobRig.rig.client.workflow.getHandle(incident).cancel();
-    setTimeout(hear.resolve, 500);
+    setTimeout(events.resolve, 500);
     expect(await jobRig.rig.client.workflow.getHandle(incident).result()).toMatchObject({ outcome: 'cancelled' });
     open.resolve();
     await eventually(

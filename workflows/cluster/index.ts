@@ -87,7 +87,7 @@ export async function cluster({
       validator: validateOperatorRequest,
     });
     setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorRequest]>(updates.resume), takeResume, {
-      description: 'Ends a pause; what waited is judged anew',
+      description: 'Ends a pause; what waited is evaluated again',
       validator: (request) => {
         validateOperatorRequest(request);
         requireCount();

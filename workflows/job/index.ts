@@ -141,6 +141,6 @@ function handleMessages({ job, machine, dispatch }: JobContext): void {
       dispatch({ kind: 'resumeRequested', request });
       return { wasPaused };
     },
-    { description: 'Ends a pause of this job; what waits is judged anew', validator: validateOperatorRequest },
+    { description: 'Ends a pause of this job; what waits is evaluated again', validator: validateOperatorRequest },
   );
 }

@@ -92,5 +92,5 @@ function currentOf(state: JobState): Omit<ShownStatus, 'since'> | undefined {
   }
 }
 
-/** Terminated by hand, it is treated like one that closed without a report: the job is resumed, and its faults are judged anew. */
+/** Terminated by hand, it is treated like one that closed without a report: the job is resumed, and its faults are evaluated again. */
 export const howToEnd = (incident: string): string => `temporal workflow terminate --workflow-id ${incident}`;

@@ -128,7 +128,7 @@ function thenSettled<Event extends JobEvent>(
 const settleChanged = (before: JobState, after: JobState, at: number): JobState =>
   after.revision === before.revision ? after : settled(after, at);
 
-/** A read of the job is a reason to judge anew what waits: its overrides may have changed. */
+/** A read of the job is a reason to evaluate what waits again: its overrides may have changed. */
 const jobRead = (...to: readonly JobState['phase'][]): Transition<JobState, JobState, EventOf<'jobRead'>> => ({
   to,
   next: (state, event) => settled(always.jobRead.next(state, event), event.at),

@@ -28,13 +28,13 @@ export function observed(state: InPhase<NodeState, 'observing'>, { view, at }: N
   if (view.uid !== was.uid) return replaced(data, was, view, at);
   if (quarantine?.taint === 'ours' && !view.taint?.ours) {
     const reason = view.taint ? 'the annotation beside our taint was removed by hand' : 'our taint was removed by hand';
-    const request = { by: 'somebody else', reason };
+    const request = { by: 'another client', reason };
     return { ...data, phase: 'releasing', request, because: `${request.by}: ${reason}` };
   }
   return held?.reserved ? settled(data, held, view, at) : atRest(data);
 }
 
-/** A taint of ours that no workflow looks after: somebody terminated the workflow that wrote it. Without one there is nothing to release. */
+/** A taint of ours that no workflow looks after: a person terminated the workflow that wrote it. Without one there is nothing to release. */
 function firstLook(before: NodeData, { taint, history = [] }: NodeView, at: number): NodeData {
   const data = { ...before, history: [...history, ...before.history] };
   if (!taint?.ours) return { ...data, release: undefined };

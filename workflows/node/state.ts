@@ -85,7 +85,7 @@ export interface HeldQuarantine {
   readonly reason: string;
   readonly by: string;
   readonly preflight?: PreflightScope;
-  /** No fault convicts the node: its jobs are not told. */
+  /** No fault convicts the node: its jobs are not notified. */
   readonly asks?: true;
   /** The reservation is granted, and the taint may have been written. */
   readonly reserved?: boolean;

@@ -81,7 +81,7 @@ export function expire(questions: Questions, name: string, now: number): Questio
   const question = questionOf(questions, name);
   if (!question || question.answer || now < question.until) return questions;
   const { withinMs, otherwise } = question.approval;
-  const reason = `nobody answered within ${formatDuration(withinMs)}: that means ${otherwise}`;
+  const reason = `no person answered within ${formatDuration(withinMs)}: the settings then ${otherwise}`;
   const asked = put(
     questions.asked,
     withAnswer(question, { approved: otherwise === 'approve', by: 'kcover', reason }, now),

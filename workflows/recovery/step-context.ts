@@ -58,7 +58,7 @@ async function askPerson(
   const question = questionOf(recovery.dispatch({ kind: 'asked', name, approval }).questions, name);
   if (!question) throw new Error(`no question was asked for ${name}`);
   const { id, until } = question;
-  const waitingFor = `kcover approve ${input.incident} --question ${id} --reason "...", or kcover deny; silence means ${otherwise}`;
+  const waitingFor = `kcover approve ${input.incident} --question ${id} --reason "...", or kcover deny; without an answer: ${otherwise}`;
   if (!questionOf(before, name)) {
     recovery.dispatch({ kind: 'happened', what: 'approval asked', because });
     recovery.announce('Warning', 'approvalAsked', `${because}; ${waitingFor}`);

@@ -10,7 +10,7 @@ import { changedSteps } from './steps/index.ts';
 /** Stops in a row that did nothing, because the job changed since the look or the stop could not be sent, until a person is asked. Pauses between them grow up to a minute. */
 const mostInterferences = 8;
 
-/** Pause between a stop that did nothing and the next look, ms: somebody else changed the job, or the stop could not be sent. */
+/** Pause between a stop that did nothing and the next look, ms: another client changed the job, or the stop could not be sent. */
 const again = { interfered: 200, unsent: 5000 } as const;
 
 /** A node that comes and goes saves its pods and loses them again; after this many rounds a person is asked. */
@@ -162,7 +162,7 @@ function notStopped(
   );
   return backOff(
     after,
-    kind === 'unsent' ? `the stop could not be sent: ${because}` : 'somebody else keeps changing the job',
+    kind === 'unsent' ? `the stop could not be sent: ${because}` : 'another client keeps changing the job',
     again[kind],
   );
 }
@@ -176,7 +176,7 @@ function stopped(
 ): RecoveryState {
   const { decision, facts, covers, forcing: forced } = state;
   const level = levelOf(decision);
-  // Pods that were terminating went with the attempt, though somebody else had deleted them.
+  // Pods that were terminating went with the attempt, though another client had deleted them.
   const went = [...pods, ...(result.late ?? []), ...terminating].map(({ uid }) => uid);
   const gone = [...pods, ...(result.late ?? [])];
   const digest = facts.more && !level ? { digest: facts.more.digest } : {};

@@ -1,4 +1,4 @@
-/** A poller against lines in memory or over HTTP, with a clock of its own, and what it told the nodes. */
+/** A poller against lines in memory or over HTTP, with a clock of its own, and what it sent to the nodes. */
 
 import pino from 'pino';
 import { Registry } from 'prom-client';

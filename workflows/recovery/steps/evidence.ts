@@ -95,7 +95,7 @@ function announceSuspects(
   announce(
     'Warning',
     'ranksSuspected',
-    `the logs of attempt ${attempt} make these suspects, which convicts nobody: ${sentences.join('; ')}`.slice(
+    `the logs of attempt ${attempt} make these suspects, which convicts no node: ${sentences.join('; ')}`.slice(
       0,
       suspectsLength,
     ),

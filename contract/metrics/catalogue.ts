@@ -3,8 +3,8 @@
  * A name that ends in `_total` is a counter, every other a gauge. Labels are bounded: no job, no incident.
  */
 
-import { agentMetrics } from './agent-metrics.ts';
-import { lokiMetrics } from './loki-metrics.ts';
+import { agentMetrics } from './agent.ts';
+import { lokiMetrics } from './loki.ts';
 
 /** Fields as in the metrics library. */
 export interface MetricEntry {
@@ -146,7 +146,7 @@ export const metricTable = {
     },
     quarantines: {
       name: 'kcover_quarantines_total',
-      help: 'Nodes quarantined; `other`: the taint was already there, set by somebody else',
+      help: 'Nodes quarantined; `other`: the taint was already there, set by another client',
       labelNames: ['taint'],
     },
     releases: { name: 'kcover_releases_total', help: 'Nodes released', labelNames: [] },
