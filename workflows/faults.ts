@@ -126,6 +126,7 @@ const checks = {
     (kernel) => isObject(kernel) && isText(kernel['bootId'], most.identifier) && typeof kernel['sequence'] === 'number',
   ),
   kernelUs: absentOr(Number.isSafeInteger),
+  untrusted: absentOr((untrusted) => untrusted === true),
   pod: absentOr(
     (pod) =>
       isObject(pod) &&

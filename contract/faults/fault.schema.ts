@@ -34,6 +34,7 @@ export const faultFields = {
   standing: z.enum(standings).exactOptional(),
   kernel: z.strictObject({ bootId: identifier(most.identifier).min(1), sequence: z.int().min(0) }).exactOptional(),
   kernelUs: z.int().min(0).exactOptional(),
+  untrusted: z.literal(true).exactOptional(),
   pod: z.strictObject({ name: filled(most.name), uid: filled(most.identifier), createdAt: time }).exactOptional(),
   quarantine: z.strictObject({ state: z.enum(quarantineStates), because: text(most.message) }).exactOptional(),
   job: filled(most.identifier).exactOptional(),

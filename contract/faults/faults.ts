@@ -59,6 +59,8 @@ export interface Fault {
   readonly kernel?: KernelPosition;
   /** When the kernel wrote the line, microseconds since its boot; absent where the line does not show it. */
   readonly kernelUs?: number;
+  /** Others than its node may have written it: it leads at most to `ask`, and no rule counts it. */
+  readonly untrusted?: true;
   readonly pod?: FaultyPod;
   readonly quarantine?: QuarantineStatus;
   /** UID of the only job that it concerns; without it, all jobs on the node. */

@@ -13,7 +13,7 @@ export const lokiMetrics = {
   },
   lokiLines: {
     name: 'kcover_loki_faults_total',
-    help: 'Lines of Loki in the form of a driver fault, by what became of them: fault, suppressed (repeats above intake.limits), user-space, no-node, unknown-node',
+    help: 'Lines of Loki in the form of a driver fault, by what became of them: fault, suppressed (repeats above intake.limits), delayed (more of one node than intake.limits allow; read again within loki.overlap), user-space, no-node, unknown-node',
     labelNames: ['query', 'result'],
   },
   lokiGaps: {

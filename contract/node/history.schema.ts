@@ -23,6 +23,7 @@ const burst = z
     place: printable(40).optional(),
     action: z.enum(actions).optional(),
     explained: z.literal(true).optional(),
+    untrusted: z.literal(true).optional(),
     first: z.int(),
     last: z.int(),
   })

@@ -11,6 +11,8 @@ export interface Burst {
   readonly action?: Action;
   /** Another fault explains it, so no rule counts it. */
   readonly explained?: true;
+  /** Others than the node may have reported it, so no rule counts it. */
+  readonly untrusted?: true;
   readonly first: number;
   readonly last: number;
 }

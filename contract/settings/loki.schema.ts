@@ -18,6 +18,12 @@ const query = z.strictObject({
     .max(256)
     .default('k8s_node_name')
     .describe('Label, or structured metadata, with the name of the Kubernetes node'),
+  trusted: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether only a node itself can write lines with its name; without it a line leads at most to the response `ask`, and no rule over time counts it',
+    ),
 });
 
 export const lokiSettings = z

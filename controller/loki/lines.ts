@@ -13,6 +13,8 @@ export interface NodeNames {
   readonly nodeLabel: string;
   /** Whether Kubernetes has a node of this name. */
   readonly isNode: (name: string) => boolean;
+  /** Whether only a node itself can write lines with its name. */
+  readonly trusted: boolean;
 }
 
 /** `ordinary`: nothing is wrong with the line. Otherwise why a line in the form of a fault is none. */
@@ -20,23 +22,25 @@ export type LineResult =
   | { readonly kind: 'fault'; readonly fault: Fault }
   | { readonly kind: 'ordinary' | 'user-space' | 'no-node' | 'unknown-node' };
 
-export function resultOf(line: LokiLine, { nodeLabel, isNode }: NodeNames): LineResult {
+export function resultOf(line: LokiLine, { nodeLabel, isNode, trusted }: NodeNames): LineResult {
   const text = kernelTextOf(line.text);
   const node = line.labels[nodeLabel] ?? '';
   const seenAt = new Date(Number(line.at / 1_000_000n)).toISOString();
-  const fault = shippedKernelFault({ line: text, node, seenAt, id: idOf(line, node, text) });
+  const fault = shippedKernelFault({ line: text, node, seenAt, id: idOf(line, node, text, trusted) });
   if (!fault) return { kind: 'ordinary' };
   if (parseKernelLine(text).userSpace) return { kind: 'user-space' };
   if (!isObjectName(node)) return { kind: 'no-node' };
-  return isNode(node) ? { kind: 'fault', fault } : { kind: 'unknown-node' };
+  if (!isNode(node)) return { kind: 'unknown-node' };
+  return { kind: 'fault', fault: trusted ? fault : { ...fault, untrusted: true } };
 }
 
 /**
  * The same however often, and in however many streams, Loki has the line. The kernel's own time counts where the line shows it: a shipper
- * that starts again sends old lines with new times.
+ * that starts again sends old lines with new times. A line that is trusted is another fault than the same line that is not.
  */
-function idOf({ at }: LokiLine, node: string, text: string): string {
+function idOf({ at }: LokiLine, node: string, text: string, trusted: boolean): string {
   const { text: words, monotonicUs } = parseKernelLine(text);
   const time = monotonicUs === undefined ? `at ${at}` : `kernel ${monotonicUs}`;
-  return `kernel/loki/${createHash('sha256').update([node, time, words].join('\0')).digest('hex').slice(0, 32)}`;
+  const content = [node, time, words, ...(trusted ? [] : ['untrusted'])].join('\0');
+  return `kernel/loki/${createHash('sha256').update(content).digest('hex').slice(0, 32)}`;
 }

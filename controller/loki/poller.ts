@@ -105,8 +105,14 @@ export function openPoller(options: PollerOptions): Poller {
       const { fault } = result;
       if (seen.has(fault.id)) continue;
       seen.add(fault.id);
+      const admitted = admit(fault);
+      if (admitted === 'delayed') {
+        if (line.at >= readThrough) metrics.lokiLines.inc({ query: name, result: 'delayed' });
+        continue;
+      }
       fresh.push([fault.id, line.at]);
-      if (await isAdmitted(fault)) {
+      metrics.lokiLines.inc({ query: name, result: admitted });
+      if (admitted === 'fault') {
         const sent = options.send(fault.node ?? '', fault);
         // It may be rejected before all of them are awaited.
         sent.catch(() => undefined);
@@ -130,21 +136,19 @@ export function openPoller(options: PollerOptions): Poller {
       log.warn({ query: name, count, label: nodes.nodeLabel, because: kind }, 'a driver fault in Loki is ignored');
   }
 
-  /** Waits while the node has more faults than may be sent; false for one that only repeats others. */
-  async function isAdmitted(fault: Fault): Promise<boolean> {
-    for (;;) {
-      const { through, send, waitMs } = rates.admit(fault.node ?? '', [{ seq: 1, fault }]);
-      if (through.length > 0 || signal.aborted) {
-        metrics.lokiLines.inc({ query: name, result: send.length > 0 ? 'fault' : 'suppressed' });
-        if (send.length > 0)
-          log.warn(
-            { query: name, node: fault.node, fault: fault.id, code: fault.code, because: fault.message },
-            'kernel fault seen in Loki',
-          );
-        return send.length > 0;
-      }
-      await pause(Math.max(50, waitMs), signal);
-    }
+  /**
+   * `suppressed`: it only repeats others. `delayed`: its node has more faults than may be sent now. No other node waits for that, and the line
+   * is read again as long as the overlap reaches it.
+   */
+  function admit(fault: Fault): 'fault' | 'suppressed' | 'delayed' {
+    const { through, send } = rates.admit(fault.node ?? '', [{ seq: 1, fault }]);
+    if (through.length === 0) return 'delayed';
+    if (send.length === 0) return 'suppressed';
+    log.warn(
+      { query: name, node: fault.node, fault: fault.id, code: fault.code, because: fault.message },
+      'kernel fault seen in Loki',
+    );
+    return 'fault';
   }
 
   function checkForLines(): void {

@@ -42,7 +42,7 @@ export async function watchLoki(options: LokiWatchOptions): Promise<void> {
     metrics.lokiSilent.reset();
   });
   await Promise.all(
-    settings.queries.map(async ({ name, query, nodeLabel }) => {
+    settings.queries.map(async ({ name, query, nodeLabel, trusted }) => {
       const text = stored[name];
       const cursor = text === undefined ? undefined : parseCursor(text);
       if (text !== undefined && !cursor)
@@ -51,7 +51,7 @@ export async function watchLoki(options: LokiWatchOptions): Promise<void> {
         ...options,
         name,
         cursor,
-        nodes: { nodeLabel, isNode },
+        nodes: { nodeLabel, isNode, trusted },
         ask: lokiRequest(settings, query, signal),
         save: (next) => storeLokiCursor(kube, namespace, name, formatCursor(next)),
         rates,

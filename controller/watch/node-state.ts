@@ -61,12 +61,12 @@ export function watchNodeState(options: NodeStateOptions): NodeStateWatch {
     // A node without accelerators trains nothing. One that has lost all of them keeps the names of its resources.
     if (seen === undefined || deviceCounts(seen).length === 0) return { shown: [], unobservable: [] };
     const before = nodes.get(seen.name);
-    const counts = foldCounts(before?.counts, seen);
+    const judged = readJudgedState(object);
+    const counts = foldCounts(before?.counts, seen, judged, performance.now());
     const types = typesRead(before?.seen.uid === seen.uid ? before.types : new Set(), seen, rules);
     nodes.set(seen.name, { seen, counts, types });
-    const judged = readJudgedState(object);
     const { faults, unobservable: unknown } = readStanding(seen, rules);
-    const devices = missingDevices(seen, counts, judged.allocatable);
+    const devices = missingDevices(seen, counts, judged);
     const own = faults.filter(({ key }) => !judged.faults.includes(key));
     return {
       shown: [

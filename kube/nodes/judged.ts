@@ -12,6 +12,8 @@ export interface JudgedState {
   readonly faults: readonly string[];
   /** Counts of accelerators by resource. */
   readonly allocatable: Readonly<Record<string, number>>;
+  /** Version of the Node object that was released: another one for each release. */
+  readonly release?: string;
 }
 
 /** Bound of the annotation: a node has a handful of conditions. */
@@ -31,6 +33,7 @@ export function judgedStateOf(node: V1Node): { readonly [annotations.judgedState
     allocatable: Object.fromEntries(
       deviceCounts(seen).map(({ resource, allocatable }) => [resource, allocatable ?? 0]),
     ),
+    ...(node.metadata?.resourceVersion !== undefined && { release: node.metadata.resourceVersion }),
   };
   return { [annotations.judgedState]: JSON.stringify(state) };
 }
@@ -52,4 +55,5 @@ const isJudgedState = (value: unknown): value is JudgedState =>
   Array.isArray(value.faults) &&
   'allocatable' in value &&
   typeof value.allocatable === 'object' &&
-  value.allocatable !== null;
+  value.allocatable !== null &&
+  (!('release' in value) || typeof value.release === 'string');

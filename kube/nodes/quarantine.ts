@@ -74,11 +74,10 @@ export function releaseEdit(
   const history = request.history?.length ? { [annotations.faultHistory]: JSON.stringify(request.history) } : {};
   const tainted = quarantineTaint(node, taint) !== undefined;
   const position = request.judged && { [annotations.judged]: formatJudged(request.judged) };
-  const judged = { ...position, ...judgedStateOf(node) };
-  // Without our annotation a taint is another client's. Without the taint too, another client has removed both, and that is a release.
+  const judged = { ...position, ...judgedStateOf(node), ...history };
+  // Without our annotation a taint is another client's. Without a taint too, another client has removed both, or none was written.
   if (before === undefined) {
-    const known = tainted ? position : judged;
-    return { ours: false, change: known && Object.keys(known).length > 0 ? { annotations: known } : undefined };
+    return { ours: false, change: Object.keys(judged).length > 0 ? { annotations: judged } : undefined };
   }
   if (before !== request.incident) return { ours: false, change: undefined };
   return {
@@ -93,7 +92,6 @@ export function releaseEdit(
         [annotations.quarantineCordoned]: null,
         ...withoutPreflight(node),
         ...judged,
-        ...history,
       },
     },
   };

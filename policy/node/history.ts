@@ -18,7 +18,8 @@ const isSame = (a: Omit<Burst, 'first' | 'last'>, b: Omit<Burst, 'first' | 'last
   a.device === b.device &&
   a.place === b.place &&
   a.action === b.action &&
-  a.explained === b.explained;
+  a.explained === b.explained &&
+  a.untrusted === b.untrusted;
 
 const isNear = ({ first, last }: Span, at: number, gapMs: number): boolean => at >= first - gapMs && at <= last + gapMs;
 
@@ -44,7 +45,7 @@ export function withEntry(history: NodeHistory, { at, ...key }: HistoryEntry): N
   return bounded(all);
 }
 
-/** What a program can cause is dropped first, the oldest of it, so that one that crashes again and again erases no count of the hardware's faults. */
+/** What a program can cause, or others than the node report, is dropped first, the oldest of it, so that one that crashes again and again erases no count of the hardware's faults. */
 function bounded(all: NodeHistory): NodeHistory {
   const excess = all.length - most.total;
   if (excess <= 0) return all;
@@ -52,8 +53,11 @@ function bounded(all: NodeHistory): NodeHistory {
   return all.filter((burst) => !dropped.has(burst));
 }
 
-const isMinor = ({ action, explained }: Burst): boolean =>
-  explained === true || action === 'ignore' || action === 'restart-app';
+const isMinor = ({ action, explained, untrusted }: Burst): boolean =>
+  explained === true || untrusted === true || action === 'ignore' || action === 'restart-app';
+
+/** The bursts that rules count. */
+export const trusted = (history: NodeHistory): NodeHistory => history.filter((burst) => burst.untrusted === undefined);
 
 export const since = (history: NodeHistory, time: number): NodeHistory => history.filter(({ last }) => last >= time);
 
@@ -74,5 +78,5 @@ const byTime = (a: Span, b: Span): number => a.first - b.first || a.last - b.las
 /** Bursts that began at the same moment have an order too, whatever the order of their faults. */
 const inOrder = (a: Burst, b: Burst): number => a.first - b.first || keyOf(a).localeCompare(keyOf(b));
 
-const keyOf = ({ code, device, place, action, explained }: Burst): string =>
-  JSON.stringify([code, device, place, action, explained]);
+const keyOf = ({ code, device, place, action, explained, untrusted }: Burst): string =>
+  JSON.stringify([code, device, place, action, explained, untrusted]);

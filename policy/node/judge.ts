@@ -5,7 +5,7 @@ import { traitsOf } from '../../contract/faults/sources.ts';
 import type { Effect, NodeHistory } from '../../contract/node/history.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import { placeOf } from '../../faults/kernel/place.ts';
-import { isRepeated, type HistoryEntry, since, withEntry } from './history.ts';
+import { isRepeated, type HistoryEntry, since, trusted, withEntry } from './history.ts';
 import { effectOf, responseTo } from './response.ts';
 import { rulesOf } from './rules/index.ts';
 import { causeOf } from './rules/consequence.ts';
@@ -57,7 +57,9 @@ export function judgeFaults(faults: readonly Fault[], known: Known, settings: Wo
       suppression: whySuppressed(fault, settings.faults.suppressions, known.now),
     }))
     .toSorted(byTime);
-  const batch = inOrder.filter(({ suppression }) => suppression === undefined).map(({ entry }) => entry);
+  const batch = inOrder
+    .filter(({ entry, suppression }) => suppression === undefined && !entry.untrusted)
+    .map(({ entry }) => entry);
   const judging = { ...known, settings, rules, batch };
   let history = since(known.history, known.now - longestOf(rules));
   let verdicts: readonly Verdict[] = [];
@@ -85,14 +87,19 @@ function judgeOne(
   judging: Judging,
 ): { readonly verdict: Verdict; readonly history: NodeHistory } {
   const why =
-    suppression === undefined ? causeOf(fault, entry, before, judging) : { name: 'suppression', because: suppression };
+    suppression === undefined
+      ? causeOf(fault, entry, trusted(before), judging)
+      : { name: 'suppression', because: suppression };
   const kept: HistoryEntry = why ? { ...entry, explained: true } : entry;
   const repeated = !judging.again && isRepeated(before, kept);
   const history = withEntry(before, kept);
   const about = { fault, at: entry.at, repeated };
   if (why) return { verdict: { ...about, effects: [], rules: [why.name], because: [why.because] }, history };
   const applied = judging.rules.filter(
-    (rule) => isCounting(rule) && applies(rule, entry, history, judging.again ? undefined : before),
+    (rule) =>
+      isCounting(rule) &&
+      !entry.untrusted &&
+      applies(rule, entry, trusted(history), judging.again ? undefined : trusted(before)),
   );
   const effects = [
     ...ownEffects(fault, repeated, judging.settings),
@@ -125,8 +132,8 @@ function cancelsOf(
   history: NodeHistory,
   rules: readonly Rule[],
 ): readonly CancelRule[] {
-  const { device } = entry;
-  if (device === undefined || suppression !== undefined) return [];
+  const { device, untrusted } = entry;
+  if (device === undefined || untrusted || suppression !== undefined) return [];
   return rules
     .filter((rule) => rule.kind === 'cancel')
     .filter(
@@ -162,6 +169,7 @@ function entryOf(fault: Fault, now: number): HistoryEntry {
     ...(fault.device !== undefined && { device: fault.device }),
     ...(place !== undefined && { place }),
     ...(fault.action !== undefined && { action: fault.action }),
+    ...(fault.untrusted && { untrusted: true as const }),
     at: Math.min(Date.parse(fault.seenAt), now),
   };
 }
@@ -189,7 +197,9 @@ export function countedFor(history: NodeHistory, now: number, { faults }: Pick<W
   const ends = rulesOf(faults).flatMap((rule) => {
     if (!isCounting(rule) || (rule.kind === 'repeat' && rule.count === 1)) return [];
     const after = rule.kind === 'repeat' ? rule.within : rule.gap;
-    return history.flatMap((burst) => (matches(rule.of, burst) && !burst.explained ? [burst.last + after - now] : []));
+    return trusted(history).flatMap((burst) =>
+      matches(rule.of, burst) && !burst.explained ? [burst.last + after - now] : [],
+    );
   });
   return Math.min(faults.remember, Math.max(0, ...ends));
 }

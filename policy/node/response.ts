@@ -5,13 +5,14 @@ import { traitsOf } from '../../contract/faults/sources.ts';
 import type { Effect } from '../../contract/node/history.ts';
 import type { Response, WorkerSettings } from '../../contract/settings/settings.schema.ts';
 
-/** By its code, else by its standing, else by its action; no stronger than its source allows. A code without an action only warns. */
+/** By its code, else by its standing, else by its action; no stronger than its source and its sender allow. A code without an action only warns. */
 export function responseTo(
-  fault: Pick<Fault, 'code' | 'action' | 'standing'> & Partial<Pick<Fault, 'source'>>,
+  fault: Pick<Fault, 'code' | 'action' | 'standing' | 'untrusted'> & Partial<Pick<Fault, 'source'>>,
   settings: Pick<WorkerSettings, 'faults' | 'preflight'>,
 ): Response {
   const response = configuredResponse(fault, settings);
-  const atMost = fault.source && traitsOf(fault.source).atMost;
+  const bySource = fault.source && traitsOf(fault.source).atMost;
+  const atMost = bySource ?? (fault.untrusted ? 'ask' : undefined);
   return atMost !== undefined && strengthOf(response) > strengthOf(atMost) ? atMost : response;
 }
 

@@ -65,6 +65,7 @@ describe('the schema of a fault, and the check of a workflow that cannot load it
       standing: fc.constantFrom(...standings),
       kernel: fc.record({ bootId: name(most.identifier), sequence: fc.nat() }),
       kernelUs: fc.nat(),
+      untrusted: fc.constant(true),
       pod: fc.record({ name: name(most.name), uid: name(most.identifier), createdAt: time }),
       quarantine: fc.record({ state: fc.constantFrom(...quarantineStates), because: text(most.message) }),
       job: name(most.identifier),

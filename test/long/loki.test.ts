@@ -12,7 +12,7 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   loki = await startLokiServer();
-  const queries = [{ name: 'kernel', query: '{job="kernel"}' }];
+  const queries = [{ name: 'kernel', query: '{job="kernel"}', trusted: true }];
   live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
     workflowBundle,
     controllerSettings: { ...shortLease, loki: { url: loki.url, interval: '200ms', delay: '0s', queries } },

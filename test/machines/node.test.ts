@@ -356,6 +356,9 @@ describe('the machine of a node', () => {
     const idsAfter = (...faults: Fault[]) => arrive(firstState(node, 0), ...faults).inbox.map(({ id }) => id);
     expect(idsAfter(byAgent, shipped, another)).toEqual([byAgent.id, another.id]);
     expect(idsAfter(shipped, byAgent, another)).toEqual([shipped.id, another.id]);
+    const untrusted = { ...shipped, untrusted: true as const };
+    expect(idsAfter(untrusted, byAgent)).toEqual([untrusted.id, byAgent.id]);
+    expect(idsAfter(byAgent, untrusted)).toEqual([byAgent.id]);
 
     const first = arrive(firstState(node, 0), byAgent);
     const deciding: NodeState = { ...first, phase: 'deciding', inbox: [], batch: { faults: first.inbox } };

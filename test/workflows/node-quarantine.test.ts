@@ -172,6 +172,18 @@ describe('the workflow of a node', () => {
     await released(handle);
   });
 
+  it('keeps what was judged on the Node object when it is released while it is held', async () => {
+    cluster.mayReserve = '2 nodes are out and 2 may be';
+    const handle = await send(fault());
+    await eventually(
+      () => status(handle),
+      (seen) => seen.phase === 'held',
+    );
+    await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'no fault of the node' }] });
+    expect(await handle.result()).toMatchObject({ outcome: 'released' });
+    expect(cluster.nodes.get(node)).toMatchObject({ history: [{ code: 'xid/79' }], judged: { bootId: 'boot-1' } });
+  });
+
   it('asks again by itself when no notification comes', async () => {
     cluster.settings = settings({ mode: 'act', quarantine: { askAgain: '100ms' } });
     cluster.mayReserve = 'paused by ada: network work';

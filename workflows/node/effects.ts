@@ -125,8 +125,10 @@ async function quarantine({ node, view, held }: InPhase<NodeState, 'quarantining
 }
 
 async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEvent> {
-  const { node, view, judged, history, request } = state;
-  const incident = incidentOnNode(state);
+  const { node, view, held, judged, history, request } = state;
+  const onNode = incidentOnNode(state);
+  // A quarantine that is only held has left nothing on the node, but what was judged is written there all the same.
+  const incident = onNode ?? held?.incident;
   if (!view || incident === undefined) return { kind: 'released', removed: false, at: Date.now() };
   const answer = await attempt(
     perform('releaseNode', `release ${node}: ${request.by}: ${request.reason}`, {
@@ -140,13 +142,16 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
     }),
   );
   const at = Date.now();
-  if ('failed' in answer) return { kind: 'releaseFailed', because: answer.failed, at };
+  if ('failed' in answer)
+    return onNode === undefined
+      ? { kind: 'released', removed: false, at }
+      : { kind: 'releaseFailed', because: answer.failed, at };
   const { kind, remainingTaint } = answer.done;
   if (kind === 'gone') return { kind: 'releaseFoundNoNode' };
   return {
     kind: 'released',
     removed: kind === 'released',
-    ...(remainingTaint !== undefined && { remainingTaint }),
+    ...(onNode !== undefined && remainingTaint !== undefined && { remainingTaint }),
     at,
   };
 }

@@ -145,12 +145,15 @@ export function withArrivals(state: NodeState, faults: readonly Fault[], dropped
   const batch = state.phase === 'deciding' ? state.batch.faults : [];
   const known = [...state.faults, ...batch, ...state.inbox];
   const fresh: Fault[] = [];
-  for (const fault of faults)
-    if (![...known, ...fresh].some((one) => one.id === fault.id || isSameKernelLine(one, fault))) fresh.push(fault);
+  for (const fault of faults) if (![...known, ...fresh].some((one) => isKnownBy(one, fault))) fresh.push(fault);
   const kept = fresh.slice(0, Math.max(0, most.inbox - state.inbox.length));
   if (kept.length === 0 && fresh.length === 0 && dropped === 0) return state;
   return { ...state, inbox: [...state.inbox, ...kept], dropped: state.dropped + dropped + fresh.length - kept.length };
 }
+
+/** A line that others may have written does not stand for the same line from the node itself. */
+const isKnownBy = (one: Fault, fault: Fault): boolean =>
+  one.id === fault.id || (isSameKernelLine(one, fault) && (one.untrusted !== true || fault.untrusted === true));
 
 /** A person's request from a signal, which no validator has seen. */
 export function requestIn(payload: unknown): OperatorRequest {

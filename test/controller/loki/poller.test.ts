@@ -166,6 +166,39 @@ describe('polling Loki', () => {
     expect(await rig.metric('kcover_loki_faults_total')).toContain('result="suppressed"} 2980');
   });
 
+  it('lets no node wait for another that reports more than it may, and reads the rest of that one later', async () => {
+    const loki = store();
+    const rig = rigOf(loki.ask, { page: 3 });
+    let clock = 0;
+    const poller = rig.open({ rates: limitFaults({ perMinute: 5, repeats: 1000 }, () => clock) });
+    await poller.poll();
+    for (let index = 0; index < 8; index++) loki.put(1000 + index, `${100 + index}, flood`);
+    loki.put(5000, '79, GPU has fallen off the bus.', { node: 'gpu-2' });
+    loki.at(rig, 30_000);
+    await poller.poll();
+    expect(rig.sent.map(({ node }) => node)).toEqual([...Array<string>(5).fill('gpu-1'), 'gpu-2']);
+    clock = minute;
+    loki.at(rig, minute);
+    await poller.poll();
+    expect(rig.sent.slice(6).map(({ code }) => code)).toEqual(['xid/105', 'xid/106', 'xid/107']);
+    expect(await rig.metric('kcover_loki_faults_total')).toMatch(/result="delayed"} [34]$/m);
+  });
+
+  it('marks what a query finds as untrusted, unless the settings say that only nodes write there', async () => {
+    const loki = store();
+    const rig = rigOf(loki.ask);
+    const nodes = { nodeLabel: 'k8s_node_name', isNode: () => true };
+    const [trusted, other] = [true, false].map((isTrusted) => rig.open({ nodes: { ...nodes, trusted: isTrusted } }));
+    await trusted?.poll();
+    await other?.poll();
+    loki.put(1000);
+    loki.at(rig, 30_000);
+    await trusted?.poll();
+    await other?.poll();
+    expect(rig.sent.map(({ untrusted = false }) => untrusted)).toEqual([false, true]);
+    expect(new Set(rig.sent.map(({ id }) => id)).size).toBe(2);
+  });
+
   it('reads nothing that is older than it should be after an outage, and says that lines are missing', async () => {
     const loki = store();
     const rig = rigOf(loki.ask);

@@ -17,12 +17,17 @@ function seen(capacity: number, allocatable: number, uid = 'uid-1'): SeenNode {
   return node;
 }
 
-/** What is said after each look. */
-function looks(nodes: readonly SeenNode[], judged: Readonly<Record<string, number>> = {}) {
+type Look = SeenNode | { readonly node: SeenNode; readonly after?: number; readonly release?: string };
+
+/** What is said after each look, each 10 s after the one before. */
+function looks(nodes: readonly Look[], allocatable: Readonly<Record<string, number>> = {}) {
+  let now = 0;
   let history: CountHistory | undefined;
-  return nodes.map((node) => {
-    history = foldCounts(history, node);
-    const { faults, unobservable } = missingDevices(node, history, judged);
+  return nodes.map((look) => {
+    const { node, after = 10, release = 'first' } = 'node' in look ? look : { node: look };
+    now += after * 1000;
+    history = foldCounts(history, node, { release }, now);
+    const { faults, unobservable } = missingDevices(node, history, { allocatable });
     return unobservable.length > 0 ? 'unobservable' : (faults[0]?.key ?? 'fine');
   });
 }
@@ -64,6 +69,23 @@ describe('accelerators of a node over time', () => {
   it('that were missing when the node was released do not count again, unless all were there since', () => {
     expect(looks([seen(8, 7)], { [gpu]: 7 })).toEqual(['fine']);
     expect(looks([seen(8, 6)], { [gpu]: 7 })).toEqual([key('6-of-8')]);
-    expect(looks([seen(8, 8), seen(8, 7)], { [gpu]: 7 })).toEqual(['fine', key('7-of-8')]);
+    expect(looks([seen(8, 8), { node: seen(8, 7), after: 60 }], { [gpu]: 7 })).toEqual(['fine', key('7-of-8')]);
+    expect(looks([seen(8, 7)], { [gpu]: 0 })).toEqual([key('7-of-8')]);
+  });
+
+  it('that were missing at the release stay released when their device plugin starts again, or offers more of them', () => {
+    const before = [{ node: seen(8, 8) }, { node: seen(8, 7), after: 600 }];
+    const released = { node: seen(8, 7), release: 'second' };
+    const after = [seen(8, 0), seen(0, 0), seen(8, 8), seen(7, 7)].map((node) => ({ node, release: 'second' }));
+    expect(looks([...before, released, ...after], { [gpu]: 7 })).toEqual([
+      'fine',
+      key('7-of-8'),
+      'fine',
+      'unobservable',
+      'unobservable',
+      'fine',
+      'fine',
+    ]);
+    expect(looks([seen(8, 5), seen(8, 6)], { [gpu]: 5 })).toEqual(['fine', 'fine']);
   });
 });

@@ -11,7 +11,7 @@ const condition = (type: string, reason: string, lastTransitionTime: string) => 
   lastTransitionTime: lastTransitionTime as unknown as Date,
 });
 const nodeWith = (conditions: readonly object[], annotations: Readonly<Record<string, string>> = {}) => ({
-  metadata: { name: 'gpu-1', uid: 'u', annotations },
+  metadata: { name: 'gpu-1', uid: 'u', resourceVersion: '4711', annotations },
   status: { conditions: conditions as [], capacity: { 'nvidia.com/gpu': '8' }, allocatable: { 'nvidia.com/gpu': '7' } },
 });
 const standing = [
@@ -33,7 +33,7 @@ describe('the state of a node at its release', () => {
   it('has what stood then, also by the rows of a site, and the devices that were offered', () => {
     expect(keysOf(standing)).toHaveLength(2);
     expect(keysOf(standing).filter((key) => !judged.faults.includes(key))).toEqual([]);
-    expect(judged.allocatable).toEqual({ 'nvidia.com/gpu': 7 });
+    expect(judged).toMatchObject({ allocatable: { 'nvidia.com/gpu': 7 }, release: '4711' });
   });
 
   it.each([
@@ -44,13 +44,18 @@ describe('the state of a node at its release', () => {
     expect(keysOf([later]).filter((key) => !judged.faults.includes(key))).toHaveLength(1);
   });
 
-  it.each(['', 'no JSON', '{}', '7', 'null', '{"faults":3,"allocatable":null}'])(
-    'is empty when somebody wrote %j instead',
-    (text) => {
-      expect(readJudgedState(nodeWith([], { 'kcover.io/judged-state': text }))).toEqual({
-        faults: [],
-        allocatable: {},
-      });
-    },
-  );
+  it.each([
+    '',
+    'no JSON',
+    '{}',
+    '7',
+    'null',
+    '{"faults":3,"allocatable":null}',
+    '{"faults":[],"allocatable":{},"release":4}',
+  ])('is empty when somebody wrote %j instead', (text) => {
+    expect(readJudgedState(nodeWith([], { 'kcover.io/judged-state': text }))).toEqual({
+      faults: [],
+      allocatable: {},
+    });
+  });
 });

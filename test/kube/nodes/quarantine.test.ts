@@ -124,6 +124,26 @@ describe('a release', () => {
     expect(nodeView(after, taint)).not.toHaveProperty('history');
     expect(historyOf(node({ annotations: { 'kcover.io/fault-history': 'nonsense' } }))).toEqual({});
   });
+  it.each([
+    ['has no taint', undefined],
+    ['has the taint of another owner', [ours]],
+  ])('writes what was judged on a node that %s too', (_, taints) => {
+    const found: V1Node = {
+      ...node({ ...(taints && { taints }) }),
+      status: { capacity: { 'nvidia.com/gpu': '8' }, allocatable: { 'nvidia.com/gpu': '7' } },
+    };
+    const history = [{ code: 'xid/13', first: 1, last: 2 }];
+    expect(releaseEdit(found, { ...request, judged: { bootId: 'b-1', sequence: 42 }, history }, settings)).toEqual({
+      ours: false,
+      change: {
+        annotations: {
+          'kcover.io/judged': 'b-1/42',
+          'kcover.io/judged-state': JSON.stringify({ faults: [], allocatable: { 'nvidia.com/gpu': 7 } }),
+          'kcover.io/fault-history': JSON.stringify(history),
+        },
+      },
+    });
+  });
   it('uncordons only what we cordoned', () => {
     expect(
       releaseEdit(

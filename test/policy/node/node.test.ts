@@ -45,6 +45,18 @@ describe('what a fault means for its node', () => {
     },
   );
 
+  it.each([{}, { 'xid/79': 'quarantine' }] as const)(
+    'only asks a person where others than the node may have written the line, whatever the settings say of it: %j',
+    (codes) => {
+      const faults = [kernelFault({ id: 'loki', untrusted: true })];
+      const strict = settings({ mode: 'act', faults: { codes } });
+      expect(decideNode({ node: nodeView(), faults }, strict)).toMatchObject({ kind: 'quarantine', asks: true });
+      const both = decideNode({ node: nodeView(), faults: [...faults, kernelFault({ id: 'agent' })] }, strict);
+      expect(both.kind).toBe('quarantine');
+      expect(both).not.toHaveProperty('asks');
+    },
+  );
+
   it('applies a site rule for a code before anything else', () => {
     const strict = settings({ mode: 'act', faults: { codes: { 'xid/13': 'quarantine', 'xid/79': 'record' } } });
     expect(

@@ -30,7 +30,7 @@ const other = '0000:9b:00';
 type Line = readonly [seconds: number, text: string];
 
 /** Plays the lines; the state goes through JSON after each one. */
-function play(lines: readonly Line[], given: unknown = {}): readonly Verdict[] {
+function play(lines: readonly Line[], given: unknown = {}, untrusted: readonly number[] = []): readonly Verdict[] {
   let state: Readonly<Record<string, NodeHistory>> = {};
   const parsed = settings(given);
   return lines.flatMap(([seconds, line], sequence) => {
@@ -44,7 +44,7 @@ function play(lines: readonly Line[], given: unknown = {}): readonly Verdict[] {
     });
     if (fault === undefined) throw new Error(`no fault: ${line}`);
     const replay = nodeReplay(parsed, state);
-    const verdict = replay.take(fault, at);
+    const verdict = replay.take(untrusted.includes(sequence) ? { ...fault, untrusted: true } : fault, at);
     state = JSON.parse(JSON.stringify(replay.state())) as typeof state;
     return verdict ? [verdict] : [];
   });
@@ -300,6 +300,17 @@ describe('rules over time', () => {
     const storm = Array.from({ length: 3000 }, (_, at) => [at * second, warp(1, 2)] as const);
     expect(play(storm)).toHaveLength(1);
     expect(lastOf([...storm, [2 * hour, warp(1, 2)]])).toMatchObject({ rules: ['xid-13-same-place'] });
+  });
+
+  it('neither count nor apply to what others than the node may have written', () => {
+    const effectsOf = (lines: readonly Line[], by: readonly number[]) => play(lines, {}, by).at(-1)?.effects;
+    const repeated = cases.filter(([, , effects]) => effects.includes('quarantine'));
+    expect(repeated).not.toEqual([]);
+    for (const [, lines] of repeated) {
+      const all = lines.map((_, index) => index);
+      expect(effectsOf(lines, all)).not.toContain('quarantine');
+      expect(effectsOf(lines, all.slice(0, -1))).toEqual(effectsOf(lines.slice(-1), []));
+    }
   });
 
   it('leave a code alone that the settings name, and its own response holds', () => {
