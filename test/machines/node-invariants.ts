@@ -119,7 +119,8 @@ const invariants: readonly Invariant[] = [
       (quarantine?.asks === true || held?.asks === true) &&
       addedBy(step).some(
         ({ to, ...message }) =>
-          to === 'jobs' && 'state' in message && message.state !== 'in-service' && message.state !== 'not-ready',
+          // In mode observe, jobs learn what would be done, and none is stopped.
+          to === 'jobs' && 'state' in message && !['in-service', 'not-ready', 'observed'].includes(message.state),
       ) &&
       'jobs were notified of a node that is only asked about'
     );
