@@ -148,7 +148,7 @@ describe('the machine of a cluster', () => {
       /workflow was forgotten/,
     ],
   ])('is found to break them with %s', (_defect, mutant, message) => {
-    expect(findViolation(mutant, property())).toMatch(message);
+    expect(findViolation(mutant, property(), 1000, message)).toMatch(message);
   });
 
   it.each<[string, RegExp, typeof reserve]>([
@@ -163,6 +163,6 @@ describe('the machine of a cluster', () => {
       (state, request, at) => reserve({ ...state, paused: undefined, phase: 'open' }, request, at),
     ],
   ])('is found to break them with %s', (_defect, message, answer) => {
-    expect(findViolation(table, property(answer))).toMatch(message);
+    expect(findViolation(table, property(answer), 1000, message)).toMatch(message);
   });
 });

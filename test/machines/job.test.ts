@@ -252,7 +252,7 @@ describe('the machine of a job', () => {
       /after the end/,
     ],
   ])('is found to break them with %s', (_defect, mutant, message) => {
-    expect(findViolation(mutant, property, 2000)).toMatch(message);
+    expect(findViolation(mutant, property, 2000, message)).toMatch(message);
   });
 
   it('comes to its end when its job has gone, whatever happened before', () => {

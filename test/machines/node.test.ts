@@ -310,7 +310,7 @@ describe('the machine of a node', () => {
   });
 
   it.each(defects)('is found to break them with %s', (_name, found, machine) => {
-    expect(findViolation(machine, property(), 20_000)).toMatch(found);
+    expect(findViolation(machine, property(), 20_000, found)).toMatch(found);
   });
 
   it('comes to its end from every state when it is released, or quiet, though nothing is granted', () => {
