@@ -1,8 +1,9 @@
 /**
  * `npm test`: four tiers, three at a time, and one closing line. Arguments go to jest (`npm test -- test/e2e`).
  * The tiers are the files `test/jest.*.json`: `e2e` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
- * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. Three more are commands of their own: `npm run test:long`
- * (outages, restarts of every role, many jobs), `npm run test:nodes`, which needs root, and `npm run test:kinds`, which builds further controllers of jobs.
+ * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. Four more are commands of their own: `npm run test:long`
+ * (outages, restarts of every role, many jobs), `npm run test:nodes`, which needs root, `npm run test:kinds`, which builds further controllers of jobs,
+ * and `npm run test:loki`, which builds Loki.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -41,8 +42,13 @@ if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
   process.exit(1);
 }
 
-type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'nodes' | 'kinds';
-const alone: Readonly<Record<string, Tier>> = { '--long': 'long', '--real-nodes': 'nodes', '--job-kinds': 'kinds' };
+type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'nodes' | 'kinds' | 'loki';
+const alone: Readonly<Record<string, Tier>> = {
+  '--long': 'long',
+  '--real-nodes': 'nodes',
+  '--job-kinds': 'kinds',
+  '--loki': 'loki',
+};
 const only = alone[process.argv[2] ?? ''];
 /** In the order in which they begin: three at a time, because tests wait more than they compute. */
 const tiers: Tier[] = only ? [only] : ['isolated', 'cluster', 'e2e', 'offline'];

@@ -9,6 +9,8 @@ export const versions = {
   jobset: 'v0.10.1',
   lws: 'v0.7.0',
   mpiOperator: 'v0.6.0',
+  /** Runs in one tier of the tests only. */
+  loki: 'v3.7.8',
   helm: 'v4.3.1',
   /** For real nodes; their kubelet and kube-proxy have the version of Kubernetes. */
   containerd: 'v2.4.2',
