@@ -20,8 +20,8 @@ import { batchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
 import { jobView, kernelFault, nodeView, settings } from '../support/builders.ts';
 import { eventually, testServers, type TestServers } from '../support/rig.ts';
-import { kcover } from './kcover.ts';
-import { answerOf, type SimulatedCluster, simulatedCluster, serverEnvironment } from './live.ts';
+import { kcover } from '../cli/kcover.ts';
+import { answerOf, type SimulatedCluster, simulatedCluster, serverEnvironment } from '../cli/live.ts';
 
 const api = () => connect(testServers<TestServers & { readonly kubeconfig: string }>().kubeconfig);
 const patience = 60_000;
