@@ -10,7 +10,6 @@ export interface PodWithDevices {
   readonly metadata?: { readonly name?: string; readonly namespace?: string };
   readonly spec?: { readonly nodeName?: string };
   readonly status?: {
-    readonly phase?: string;
     readonly containerStatuses?: readonly {
       readonly allocatedResourcesStatus?: readonly {
         readonly name: string;
@@ -30,10 +29,10 @@ export interface UnhealthyDevice {
 const isOfAccelerator = (resource: string, id: string): boolean =>
   isAccelerator(resource) || (resource.startsWith('claim:') && /gpu|npu/i.test(id.slice(0, 200)));
 
-/** Unhealthy accelerators of a pod that has not ended: nobody observes the devices of one that has. `Unknown`, and a pod without the field, say nothing. */
+/** Unhealthy accelerators. `Unknown`, and a pod without the field, say nothing. */
 export function readPodDevices({ metadata, spec, status }: PodWithDevices): readonly UnhealthyDevice[] {
   const node = spec?.nodeName;
-  if (node === undefined || hasEnded(status)) return [];
+  if (node === undefined) return [];
   return devicesOf(status)
     .filter(({ resource, id, health }) => health === 'Unhealthy' && isOfAccelerator(resource, id))
     .map(({ resource, id }) => {
@@ -53,9 +52,6 @@ export function readPodDevices({ metadata, spec, status }: PodWithDevices): read
       };
     });
 }
-
-const hasEnded = (status: PodWithDevices['status']): boolean =>
-  status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
 const devicesOf = (status: PodWithDevices['status']) =>
   (status?.containerStatuses ?? []).flatMap(({ allocatedResourcesStatus = [] }) =>

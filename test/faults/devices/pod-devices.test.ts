@@ -32,12 +32,6 @@ describe('the devices of a pod', () => {
     expect([unhealthy('gpu.nvidia.com/pool/gpu-3'), unhealthy('nic.example.com/pool/eth1')]).toEqual([1, 0]);
   });
 
-  it('say nothing when the pod has ended, because nobody observes them any more', () => {
-    const { status, ...rest } = pod('nvidia.com/gpu', 'GPU-5d00', 'Unhealthy');
-    const found = (phase: string) => readPodDevices({ ...rest, status: { ...status, phase } }).length;
-    expect(['Running', 'Succeeded', 'Failed'].map(found)).toEqual([1, 0, 0]);
-  });
-
   it.each([
     ['healthy', 'nvidia.com/gpu', 'Healthy'],
     ['unknown', 'nvidia.com/gpu', 'Unknown'],
