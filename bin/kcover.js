@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // Plain JavaScript for any Node from 18 on: finds a suitable Node and the form of the program that can run here.
 import { spawn } from 'node:child_process';
-import { accessSync, constants as files, existsSync, realpathSync } from 'node:fs';
+import { accessSync, constants as files, existsSync, realpathSync, statSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { dirname, isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const here = realpathSync(fileURLToPath(import.meta.url));
@@ -64,12 +64,19 @@ function hideExperimentalWarnings() {
   };
 }
 
-/** Halves the time of a start, from the second one on. In the user's own directory, because it holds code; without one, nothing is kept. */
+/**
+ * Halves the time of a start, from the second one on. Code is read from a directory only if no other user can write there: the user's own cache, of the
+ * user that runs this. Without one, nothing is kept.
+ */
 function keepCompiledCode() {
-  const caches = process.env.XDG_CACHE_HOME ?? join(process.env.HOME || '/', '.cache');
+  const { NODE_COMPILE_CACHE: chosen, XDG_CACHE_HOME: given, HOME: home } = process.env;
+  if (chosen) return;
+  const caches = given || join(home || '/', '.cache');
   try {
+    const { uid, mode } = statSync(caches);
+    if (!isAbsolute(caches) || uid !== process.getuid() || (mode & 0o022) !== 0) return;
     accessSync(caches, files.W_OK);
-    module.enableCompileCache(process.env.NODE_COMPILE_CACHE ?? join(caches, 'kcover', 'compiled'));
+    module.enableCompileCache(join(caches, 'kcover', 'compiled'));
   } catch {
     // It only starts more slowly.
   }

@@ -36,7 +36,9 @@ export async function watchLoki(options: LokiWatchOptions): Promise<void> {
     readLokiCursors(kube, namespace),
   );
   if (!stored) return;
-  const rates = limitFaults(limits, () => performance.now());
+  // Apart, because lines that any account may push must not use up what the others need.
+  const limiter = () => limitFaults(limits, () => performance.now());
+  const rates = { trusted: limiter(), untrusted: limiter() };
   signal.addEventListener('abort', () => {
     metrics.lokiUnavailable.reset();
     metrics.lokiSilent.reset();
@@ -54,7 +56,7 @@ export async function watchLoki(options: LokiWatchOptions): Promise<void> {
         nodes: { nodeLabel, isNode, trusted },
         ask: lokiRequest(settings, query, signal),
         save: (next) => storeLokiCursor(kube, namespace, name, formatCursor(next)),
-        rates,
+        rates: trusted ? rates.trusted : rates.untrusted,
         now: Date.now,
       }).run();
     }),

@@ -146,9 +146,19 @@ export function withArrivals(state: NodeState, faults: readonly Fault[], dropped
   const known = [...state.faults, ...batch, ...state.inbox];
   const fresh: Fault[] = [];
   for (const fault of faults) if (![...known, ...fresh].some((one) => isKnownBy(one, fault))) fresh.push(fault);
-  const kept = fresh.slice(0, Math.max(0, most.inbox - state.inbox.length));
-  if (kept.length === 0 && fresh.length === 0 && dropped === 0) return state;
-  return { ...state, inbox: [...state.inbox, ...kept], dropped: state.dropped + dropped + fresh.length - kept.length };
+  if (fresh.length === 0 && dropped === 0) return state;
+  const all = [...state.inbox, ...fresh];
+  const inbox = bounded(all, most.inbox, 'newest');
+  return { ...state, inbox, dropped: state.dropped + dropped + all.length - inbox.length };
+}
+
+/** Without those beyond `count`: first what others may have written, so that it displaces nothing from the node itself. */
+function bounded(faults: readonly Fault[], count: number, first: 'oldest' | 'newest'): readonly Fault[] {
+  if (faults.length <= count) return faults;
+  const inOrder = first === 'oldest' ? faults : faults.toReversed();
+  const displaced = inOrder.toSorted((a, b) => Number(b.untrusted ?? false) - Number(a.untrusted ?? false));
+  const dropped = new Set(displaced.slice(0, faults.length - count));
+  return faults.filter((fault) => !dropped.has(fault));
 }
 
 /** A line that others may have written does not stand for the same line from the node itself. */
@@ -171,7 +181,15 @@ export function remember<Data extends NodeData>(
   let { judged } = data;
   for (const { kernel } of faults)
     if (kernel && (judged?.bootId !== kernel.bootId || kernel.sequence > judged.sequence)) judged = kernel;
-  return { ...data, faults: known.slice(-most.faults), history, judged, quietMs, askAgainMs, quietSince: at };
+  return {
+    ...data,
+    faults: bounded(known, most.faults, 'oldest'),
+    history,
+    judged,
+    quietMs,
+    askAgainMs,
+    quietSince: at,
+  };
 }
 
 /** Where the node stays until something arrives or a time passes. */

@@ -44,11 +44,12 @@ export function statusOf(state: NodeState): NodeStatus {
   };
 }
 
-/** For a job that asks: a node that is not to be quarantined explains no failure of a pod. */
+/** For a job that asks: a node that is not to be quarantined explains no failure of a pod, and neither does what others than the node may have written. */
 export function faultsOf(state: NodeState): NodeFaults {
   const phase = shownPhase(state);
+  const own = state.faults.filter(({ untrusted }) => untrusted !== true);
   return {
-    faults: phase === 'quarantined' || phase === 'held' ? withNodeState(state.faults, phase, state.because) : [],
+    faults: phase === 'quarantined' || phase === 'held' ? withNodeState(own, phase, state.because) : [],
   };
 }
 
