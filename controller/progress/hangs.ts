@@ -115,8 +115,9 @@ export function watchHangs(options: HangOptions): Hangs {
     const { pod, progress, movedAt } = seen;
     const { job } = pod;
     const { witnesses = [], suspects = [] } = seen.fromLog ? options.witnesses(job, progress.at) : {};
-    const { kind, because, isLate } = judgeHang(seen, settings, at, witnesses);
-    if (isLate !== (seen.isLate ?? false)) watched.set(job.uid, { ...seen, isLate });
+    const witnessed = witnesses.length > 0 ? { ...seen, witnessedAt: seen.witnessedAt ?? at } : seen;
+    const { kind, because, isLate } = judgeHang(witnessed, settings, at, witnesses);
+    watched.set(job.uid, { ...witnessed, isLate });
     const before = reported.get(job.uid);
     const isReported = before?.movedAt === movedAt && (before.as === kind || before.as === 'hangs');
     if (kind === 'waits' || isReported) return;

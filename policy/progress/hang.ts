@@ -26,6 +26,8 @@ export interface Standstill {
   readonly excusedAt?: number;
   /** Its steps were read in a log: a trainer that stops printing is no trainer that hangs. */
   readonly fromLog?: true;
+  /** When the first watchdog agreed that it stands still. */
+  readonly witnessedAt?: number;
 }
 
 /** `suspected`: no step for long, but too few witnesses. */
@@ -35,6 +37,12 @@ export interface HangDecision {
   /** Half of the time has passed: further witnesses are asked for. */
   readonly isLate: boolean;
 }
+
+/**
+ * The watchdogs of other ranks get this long after the first, ms, to say what they know: all of them began to wait at nearly the same time, and only
+ * the logs of most ranks tell which one did not join. Agents report every 10 s by default.
+ */
+const othersReportMs = 15_000;
 
 /** Limit for another phase than training, and for steps of unknown duration, as a multiple of the least time. */
 const longest = 10;
@@ -49,19 +57,22 @@ export function judgeHang(
   now: number,
   witnesses: readonly string[] = [],
 ): HangDecision {
-  const { progress, movedAt, turnedAt = movedAt, excusedAt = movedAt } = seen;
+  const { progress, movedAt, turnedAt = movedAt, excusedAt = movedAt, witnessedAt = -Infinity } = seen;
   const { times, leastMs } = settings;
   const { step, phase, pace } = progress;
   const limit = pace ? Math.max(times * pace.msPerStep, leastMs) : longest * leastMs;
   const from = Math.max(movedAt, excusedAt);
   const excuse = from + longest * leastMs;
-  const until = isResting(phase) ? Math.max(excuse, from + limit) : Math.max(from, Math.min(turnedAt, excuse)) + limit;
+  const limitAt = isResting(phase)
+    ? Math.max(excuse, from + limit)
+    : Math.max(from, Math.min(turnedAt, excuse)) + limit;
+  const until = Math.max(limitAt, witnessedAt + othersReportMs);
   const needed = seen.fromLog ? settings.witnesses : 1;
   const doing = isResting(phase) ? `; it says that it is ${phase}` : '';
   return {
     kind: now < until ? 'waits' : witnesses.length + 1 < needed ? 'suspected' : 'hangs',
     because: `no step for ${formatDuration(now - movedAt)} after step ${step}${known(pace)}${doing}`,
-    isLate: now - from > (until - from) / 2,
+    isLate: now - from > (limitAt - from) / 2,
   };
 }
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { trainingHangs } from '../../contract/faults/faults.ts';
 import type { JobOverrides } from '../../contract/job/job-overrides.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { Suspect } from '../../contract/recovery/evidence.ts';
 import { type HangOptions, type Hangs, watchHangs } from '../../controller/progress/hangs.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
@@ -32,20 +33,30 @@ let cluster: {
   isLive: boolean;
   isRead: boolean;
   watchdogs: string[];
+  suspects: Suspect[];
 };
 let raised: string[];
+let suspected: string[][];
 let lose: (() => void) | undefined;
 let hangs: Hangs;
 let defects: number;
 
 beforeEach(() => {
   [now, defects] = [0, 0];
-  raised = [];
-  cluster = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, isLive: true, isRead: true, watchdogs: [] };
+  [raised, suspected] = [[], []];
+  cluster = {
+    job: { optedIn: true, podsExpected: 4 },
+    pod,
+    working: 4,
+    isLive: true,
+    isRead: true,
+    watchdogs: [],
+    suspects: [],
+  };
   hangs = watchHangs({
     settings: { times: 20, leastMs: 60_000, witnesses: 2 },
     isRead: () => cluster.isRead,
-    witnesses: () => ({ witnesses: cluster.watchdogs, suspects: [] }),
+    witnesses: () => ({ witnesses: cluster.watchdogs, suspects: cluster.suspects }),
     job({ uid }) {
       if (uid === 'broken') throw new RangeError('Maximum call stack size exceeded');
       return cluster.job;
@@ -53,7 +64,8 @@ beforeEach(() => {
     pod: () => cluster.pod,
     working: () => cluster.working,
     isLive: () => cluster.isLive,
-    raise(_job, { code, message }, onLost) {
+    raise(_job, { code, message, suspects = [] }, onLost) {
+      suspected.push(suspects.map(({ pod: name }) => name));
       const what = code === trainingHangs ? '' : `${code}: `;
       raised.push(`${now / 1000} ${what}${message.split(';')[0]}`);
       lose = onLost;
@@ -167,7 +179,7 @@ describe('training that stands still', () => {
     expect(raised).toEqual(['60 progress/no-step: no step for 1m after step 7']);
     cluster.watchdogs = ['watchdog of llm-worker-0 on gpu-2: a collective timed out'];
     pass(90);
-    expect(raised.slice(1)).toEqual(['91 no step for 1m 31s after step 7']);
+    expect(raised.slice(1)).toEqual(['106 no step for 1m 46s after step 7']);
   });
 
   it('is a hang at once where a watchdog has spoken before the time has passed, and not before that', () => {
@@ -177,6 +189,16 @@ describe('training that stands still', () => {
     expect(raised).toEqual([]);
     pass(10);
     expect(raised).toEqual(['60 no step for 1m after step 7']);
+  });
+
+  it('names whom the watchdogs suspect when the last of them has spoken, not when the first has', () => {
+    hangs.take(pod, step(7), 'log');
+    pass(90);
+    cluster.watchdogs = ['watchdog of llm-worker-0 on gpu-2: a collective timed out'];
+    pass(14);
+    cluster.suspects = [{ pod: 'llm-worker-1', node: 'gpu-3', because: 'no watchdog line' }];
+    pass(2);
+    expect(suspected).toEqual([[], ['llm-worker-1']]);
   });
 
   it('needs no second witness where the trainer itself writes a file, also when its log was read before', () => {
