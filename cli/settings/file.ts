@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
 import { agentSettings, controllerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
 import { isReferenceAgent, referenceAgent } from '../../contract/settings/reference-agent.schema.ts';
+import { readOwnPattern } from '../../faults/logs/own/own-pattern.ts';
 import { Findings } from '../program/exit.ts';
 import { type SettingsProblem, type TextRange, pointAt } from './place.ts';
 import { explainIssue } from './problem.ts';
@@ -16,9 +17,25 @@ export const roles = ['worker', 'controller', 'agent'] as const;
 export type RoleName = (typeof roles)[number];
 export const isRole = (text: string): text is RoleName => roles.some((role) => role === text);
 
+/** Where the schema alone cannot tell: patterns have a syntax of their own. */
+const checkedController = controllerSettings.superRefine(({ progress: { logs } }, found) => {
+  for (const group of ['step', 'checkpoint'] as const) {
+    const read = logs[group] === undefined ? undefined : readOwnPattern(logs[group], group);
+    if (read?.kind !== 'refused') continue;
+    const path = ['progress', 'logs', group];
+    const remedy = `write literal text, classes such as [0-9], and one group: 'at (?<${group}>[0-9]+)'`;
+    found.addIssue({
+      code: 'custom',
+      path,
+      message: `must be a pattern that kcover can use: ${read.because}`,
+      params: { remedy },
+    });
+  }
+});
+
 export const settingsSchemas = {
   worker: workerSettings,
-  controller: controllerSettings,
+  controller: checkedController,
   agent: agentSettings,
 } as const satisfies Record<RoleName, Schema>;
 export type Settings<R extends RoleName> = z.output<(typeof settingsSchemas)[R]>;

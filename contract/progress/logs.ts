@@ -33,12 +33,19 @@ export type LogFormat = (typeof logFormats)[number];
 export const logChoices = ['auto', 'off', ...logFormats] as const;
 export type LogChoice = (typeof logChoices)[number];
 
-/** Patterns of the job's owner, as text. */
+/** Patterns of the job's owner or of the operator, as text. */
 export interface LogPatterns {
   /** Has the named group `step`. */
   readonly step?: string;
   /** Has the named group `checkpoint`. */
   readonly checkpoint?: string;
+}
+
+/** How the log of a job is read that chooses neither a format nor patterns. */
+export interface LogDefaults {
+  readonly format: LogChoice;
+  readonly step?: string | undefined;
+  readonly checkpoint?: string | undefined;
 }
 
 /** A log that the controller wants to be followed. It answers every report of an agent with the list for its node. */

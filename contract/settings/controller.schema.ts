@@ -6,7 +6,7 @@ import { isObjectName } from '../object-names.ts';
 import { preflightLimits } from '../preflight/preflight.ts';
 import { trainerStatusAudience } from '../progress/trainer-status.ts';
 import { roundsAudience } from '../preflight/rounds.ts';
-import { logChoices } from '../progress/logs.ts';
+import { logChoices, logLimits } from '../progress/logs.ts';
 import { agentAudience } from '../wire/reports.ts';
 import { formatDuration } from './duration.ts';
 import { lokiSettings } from './loki.schema.ts';
@@ -16,6 +16,16 @@ import { duration, health, listen, log, taint, temporal } from './values.schema.
 const conditionType = z.string().regex(/^[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/, {
   error: 'must be a condition type of at most 50 letters, digits, dots, slashes and dashes',
 });
+
+const logPattern = (group: 'step' | 'checkpoint') =>
+  z
+    .string()
+    .min(1)
+    .max(logLimits.pattern)
+    .optional()
+    .describe(
+      `Pattern for the lines of logs of jobs that choose neither a format nor patterns, with the group \`(?<${group}>...)\`; it takes the place of what a known format says`,
+    );
 
 /** Conditions that others write on nodes. */
 const conditions = z
@@ -200,6 +210,8 @@ export const controllerSettings = z.strictObject({
             .describe(
               'Format of the logs of jobs that write no progress file, where the job does not choose one; off: their logs are not read, unless the job chooses a format',
             ),
+          step: logPattern('step'),
+          checkpoint: logPattern('checkpoint'),
         })
         .prefault({}),
     })

@@ -76,7 +76,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const progress = watchProgress({
     write: (ref, said) => writeProgress(kube, ref, said),
     everyMs: progressSettings.every,
-    logFormat: progressSettings.logs.format,
+    logDefaults: progressSettings.logs,
     hang: {
       settings: {
         times: progressSettings.hang.times,

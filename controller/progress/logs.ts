@@ -1,6 +1,6 @@
 /** Takes what agents read in the logs of containers: it counts as a progress file of the pod would, and only while its job writes none. */
 
-import type { LogChoice, LogReport, LogReports } from '../../contract/progress/logs.ts';
+import type { LogDefaults, LogReport, LogReports } from '../../contract/progress/logs.ts';
 import type { Progress, ProgressFile } from '../../contract/progress/progress.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 import { aheadMs, type CountedProgress, decideProgress, type ProgressFileDecision } from './decide-file.ts';
@@ -15,21 +15,20 @@ export interface LogTakerOptions {
   /** Pods of present attempts on the node. */
   readonly writersOn: (node: string) => readonly TrainingPod[];
   readonly jobOf: (pod: TrainingPod) => LoggingJob | undefined;
-  /** Format of the logs of a job that chooses none. */
-  readonly logFormat: LogChoice;
+  readonly logDefaults: LogDefaults;
   readonly count: (progress: CountedProgress, rank: number, from: 'log') => void;
   readonly onAnswer: (answer: LogDecision) => void;
 }
 
 /** Returns for each report what it counts as. */
 export function logTaker(options: LogTakerOptions): (reports: Omit<LogReports, 'schema'>) => readonly LogDecision[] {
-  const { table, writersOn, jobOf, logFormat, count, onAnswer } = options;
+  const { table, writersOn, jobOf, logDefaults, count, onAnswer } = options;
 
   /** `pod`: the one that the report names, if it is of the present attempt and on the node of the sender. */
   function take(report: LogReport, pod: TrainingPod | undefined): LogDecision {
     const job = pod && jobOf(pod);
     if (!pod || job?.rank === undefined) return 'no-pod';
-    if (!job.view.optedIn || job.writesFiles || formatOf(job.view, logFormat) === 'off') return 'not-asked';
+    if (!job.view.optedIn || job.writesFiles || formatOf(job.view, logDefaults) === 'off') return 'not-asked';
     if (Date.parse(report.at) > Date.now() + aheadMs) return 'stale';
     const { answer } = asProgress(pod, job.rank, { step: 0, at: report.at });
     if (answer !== 'counted') return answer;

@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
-import type { LogChoice, LogReports, WantedLog } from '../../contract/progress/logs.ts';
+import type { LogDefaults, LogReports, WantedLog } from '../../contract/progress/logs.ts';
 import type { ProgressFile } from '../../contract/progress/progress.ts';
 import { preflightLimits } from '../../contract/preflight/preflight.ts';
 import { controllingJob } from '../../kube/jobs/kinds/index.ts';
@@ -28,8 +28,7 @@ export interface ProgressOptions {
   /** As the progress writer needs it. */
   readonly write: ProgressWriterOptions['write'];
   readonly everyMs: number;
-  /** Format of the logs of a job that chooses none. */
-  readonly logFormat: LogChoice;
+  readonly logDefaults: LogDefaults;
   readonly hang: Pick<HangOptions, 'settings' | 'isLive' | 'raise'>;
   /** The job, or its owner, if it exists. */
   readonly job: (job: JobRef) => KnownJob | undefined;
@@ -69,7 +68,7 @@ const remindMs = 60_000;
 const lookMs = 1000;
 
 export function watchProgress(options: ProgressOptions): ProgressWatch {
-  const { write, everyMs, logFormat, hang, job, metrics, log, signal } = options;
+  const { write, everyMs, logDefaults, hang, job, metrics, log, signal } = options;
   const timing = timingUntil(signal, log);
   const pods = openTrainingPods(timing.now, (ref) => job(ref)?.ref);
   const workers = countWorkers((ref) => job(ref)?.ref ?? ref);
@@ -135,7 +134,7 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     table: logs,
     writersOn: pods.writersOn,
     jobOf: loggingJob,
-    logFormat,
+    logDefaults,
     count,
     onAnswer: (answer) => metrics.logReports.inc({ answer }),
   });
@@ -192,7 +191,7 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     },
     take,
     takeLogs,
-    wantedLogs: (node) => wantedLogs(pods.writersOn(node), loggingJob, logFormat),
+    wantedLogs: (node) => wantedLogs(pods.writersOn(node), loggingJob, logDefaults),
     takeStep,
     onMessage({ kind, starts }) {
       if (kind !== 'faultsObserved' && kind !== 'recover') return;

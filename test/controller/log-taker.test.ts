@@ -33,7 +33,7 @@ function taking() {
     table,
     writersOn: (node) => [0, 1, 2, 3].map(pod).filter((each) => each.node === node),
     jobOf: job,
-    logFormat: 'auto',
+    logDefaults: { format: 'auto' },
     count: () => undefined,
     onAnswer: () => undefined,
   });

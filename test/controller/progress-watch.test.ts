@@ -80,7 +80,7 @@ beforeEach(() => {
       return true;
     },
     everyMs: 3600_000,
-    logFormat: 'auto',
+    logDefaults: { format: 'auto' },
     hang: {
       settings: { times: 1, leastMs: 10, witnesses: 2 },
       isLive: () => isLive,

@@ -28,13 +28,13 @@ const job =
     ...more,
   });
 const all = [0, 1, 2, 3].map((rank) => pod(rank));
-const ranks = (more?: More, byDefault: 'auto' | 'off' = 'auto') =>
-  wantedLogs(all, job(more), byDefault).map(({ pod: name }) => name);
+const ranks = (more?: More, format: 'auto' | 'off' = 'auto') =>
+  wantedLogs(all, job(more), { format }).map(({ pod: name }) => name);
 
 describe('the logs that an agent is asked for', () => {
   it('are those of the first and the last rank', () => {
     expect(ranks()).toEqual(['llm-0', 'llm-3']);
-    expect(wantedLogs([pod(0)], job(), 'auto')).toEqual([
+    expect(wantedLogs([pod(0)], job(), { format: 'auto' })).toEqual([
       { namespace: 'train', pod: 'llm-0', uid: 'uid-0', container: 'pytorch', format: 'auto' },
     ]);
   });
@@ -54,23 +54,34 @@ describe('the logs that an agent is asked for', () => {
 
   it('are none of a pod that has not started, and none of a job that does not exist', () => {
     const { startedAt: _, ...waiting } = pod(0);
-    expect(wantedLogs([waiting], job(), 'auto')).toEqual([]);
-    expect(wantedLogs(all, () => undefined, 'auto')).toEqual([]);
+    expect(wantedLogs([waiting], job(), { format: 'auto' })).toEqual([]);
+    expect(wantedLogs(all, () => undefined, { format: 'auto' })).toEqual([]);
   });
 
   it('are none where the operator says so, unless the job chooses a format or has a pattern', () => {
     const overrides = (more: object) => ({ view: { overrides: { ignored: [], ...more } } });
     expect(ranks({}, 'off')).toEqual([]);
     expect(ranks(overrides({ logFormat: 'megatron' }), 'off')).toHaveLength(2);
-    expect(wantedLogs(all, job(overrides({ logStep: '(?<step>x)' })), 'off')[0]).toMatchObject({
+    expect(wantedLogs(all, job(overrides({ logStep: '(?<step>x)' })), { format: 'off' })[0]).toMatchObject({
       format: 'auto',
       patterns: { step: '(?<step>x)' },
     });
   });
 
+  it('are read with the patterns of the settings, unless the job chooses a format or has patterns', () => {
+    const patterns = (overrides: object) =>
+      wantedLogs([pod(0)], job({ view: { overrides: { ignored: [], ...overrides } } }), {
+        format: 'auto',
+        step: 'done (?<step>[0-9]+)',
+      }).map((wanted) => wanted.patterns);
+    expect(patterns({})).toEqual([{ step: 'done (?<step>[0-9]+)' }]);
+    expect(patterns({ logFormat: 'megatron' })).toEqual([undefined]);
+    expect(patterns({ logCheckpoint: '(?<checkpoint>[0-9]+)' })).toEqual([{ checkpoint: '(?<checkpoint>[0-9]+)' }]);
+  });
+
   it('are no more than one node may have, and such as an agent accepts', () => {
     const many = Array.from({ length: 100 }, (_, rank) => pod(rank));
-    const wanted = wantedLogs(many, job({ isLate: true }), 'auto');
+    const wanted = wantedLogs(many, job({ isLate: true }), { format: 'auto' });
     expect(wanted).toHaveLength(logLimits.perNode);
     expect(wanted.map((each) => wantedLog.safeParse(each).success)).not.toContain(false);
   });
@@ -84,7 +95,7 @@ describe('the logs that an agent is asked for', () => {
     ['format', 'off'],
     ['patterns', { step: 'x'.repeat(201) }],
   ])('are not accepted by an agent with a %s of %j', (field, value) => {
-    const [good] = wantedLogs([pod(0)], job(), 'auto');
+    const [good] = wantedLogs([pod(0)], job(), { format: 'auto' });
     expect(wantedLog.safeParse({ ...good, [field]: value }).success).toBe(false);
   });
 });

@@ -53,6 +53,18 @@ const wrong: readonly {
     ],
   },
   {
+    sentence: 'a pattern for logs that may not take linear time is reported with how to write one',
+    role: 'controller',
+    text: 'progress: { logs: { step: "(a)\\\\1 (?<step>[0-9]+)" } }\n',
+    report: [
+      'error[settings.invalid]: progress.logs.step must be a pattern that kcover can use: \\1 is not allowed',
+      '  because: kcover.yaml:1:27',
+      '    1 | progress: { logs: { step: "(a)\\\\1 (?<step>[0-9]+)" } }',
+      '      |                           ^^^^^^^^^^^^^^^^^^^^^^^^',
+      "  try:     write literal text, classes such as [0-9], and one group: 'at (?<step>[0-9]+)'",
+    ],
+  },
+  {
     sentence: 'a number out of its range is reported with the range',
     text: 'quarantine: { limit: { percent: 101 } }\n',
     report: [
