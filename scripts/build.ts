@@ -14,6 +14,7 @@ await rm(dist, { recursive: true, force: true });
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
 const { code } = await bundleWorkflowCode({
   workflowsPath: join(root, 'workflows/index.ts'),
+  workflowInterceptorModules: [join(root, 'workflows/arrivals.ts')],
   logger: new DefaultLogger('WARN'),
 });
 await writeFile(join(dist, 'workflow-bundle.js'), code);

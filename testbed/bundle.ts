@@ -6,6 +6,7 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 export async function bundleWorkflows(file: string): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+    workflowInterceptorModules: [fileURLToPath(new URL('../workflows/arrivals.ts', import.meta.url))],
     logger: new DefaultLogger('WARN'),
   });
   await writeFile(file, code);

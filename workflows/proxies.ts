@@ -212,6 +212,9 @@ function schedule<N extends Performed>(
 /** Events that the next activity takes along. Each run has its own modules, and so its own list. */
 const unwritten: Announcement[] = [];
 
+/** Whether Events wait for the next activity, or for the end of the task. */
+export const hasUnwritten = (): boolean => unwritten.length > 0;
+
 /** Number of Events that are not written yet. */
 let announcing = 0;
 

@@ -18,5 +18,10 @@ export async function workflowBundle(file: string | undefined, logger: Logger): 
     });
   const built = file ?? (fromSource ? undefined : beside('../../workflow-bundle.js'));
   if (built !== undefined && existsSync(built)) return { codePath: built };
-  return bundleWorkflowCode({ workflowsPath: beside(`../../workflows/index.${fromSource ? 'ts' : 'js'}`), logger });
+  const workflow = (file: string) => beside(`../../workflows/${file}.${fromSource ? 'ts' : 'js'}`);
+  return bundleWorkflowCode({
+    workflowsPath: workflow('index'),
+    workflowInterceptorModules: [workflow('arrivals')],
+    logger,
+  });
 }

@@ -29,6 +29,7 @@ beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'off' } } });
   workflowBundle = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+    workflowInterceptorModules: [fileURLToPath(new URL('../../workflows/arrivals.ts', import.meta.url))],
     logger: new DefaultLogger('ERROR'),
   });
   const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted-after-two-stops@'));

@@ -30,7 +30,7 @@ export interface Rig {
   /** For `activitiesOnly`: a worker that runs the workflows until it is stopped. */
   runWorkflows(): Promise<{ stop(): Promise<void> }>;
   /** Replays the history of one execution with the current code; throws when it diverges. */
-  replay(workflowId: string): Promise<void>;
+  replay(workflowId: string, runId?: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -95,8 +95,8 @@ export async function startRig(
         },
       };
     },
-    async replay(workflowId) {
-      const history = await client.workflow.getHandle(workflowId).fetchHistory();
+    async replay(workflowId, runId) {
+      const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
       await Worker.runReplayHistory(workflows, history, workflowId);
     },
     async close() {

@@ -23,11 +23,12 @@ let directory: string;
 let address: string;
 
 const status = (handle: WorkflowHandle) => handle.query<JobStatus>('status');
-const runs = async (workflowId: string): Promise<number> => {
-  let count = 0;
-  for await (const _ of rig.client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) count += 1;
-  return count;
+const runIds = async (workflowId: string): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for await (const { runId } of rig.client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) found.push(runId);
+  return found;
 };
+const runs = async (workflowId: string): Promise<number> => (await runIds(workflowId)).length;
 
 /** A Temporal server of its own that suggests a new run after very few events. */
 describe('continue-as-new', () => {
@@ -221,6 +222,35 @@ describe('continue-as-new', () => {
     await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'done' }] });
     expect(await rig.client.workflow.getHandle(`node/${node}`).result()).toMatchObject({ outcome: 'released' });
     expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence } });
+  });
+
+  it('replays where queries were answered while decisions were made', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `gpu-queried-${index}`);
+    for (const name of names) cluster.nodes.set(name, nodeView({ name, uid: name, systemUuid: name }));
+    cluster.settings = settings({ mode: 'act' });
+    const sends = names.map(async (node) => {
+      const workflowId = `node/${node}`;
+      for (let sequence = 1; sequence <= 12; sequence++) {
+        const fault = kernelFault({
+          node,
+          id: `kernel/boot-1/${sequence}`,
+          kernel: { bootId: 'boot-1', sequence },
+          code: 'xid/43',
+          action: 'ignore',
+        });
+        const handle = await rig.client.workflow.signalWithStart('nodeQuarantine', {
+          workflowId,
+          taskQueue: rig.taskQueue,
+          args: [{ node }],
+          signal: 'faultsObserved',
+          signalArgs: [{ faults: [fault] }],
+        });
+        await Promise.all(Array.from({ length: 4 }, () => handle.query('status').catch(() => undefined)));
+      }
+    });
+    await Promise.all(sends);
+    for (const name of names) await rig.client.workflow.getHandle(`node/${name}`).terminate();
+    for (const name of names) for (const runId of await runIds(`node/${name}`)) await rig.replay(`node/${name}`, runId);
   });
 
   it('keeps what rules count, also over a restart of the worker', async () => {

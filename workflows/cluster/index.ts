@@ -1,12 +1,4 @@
-import {
-  condition,
-  continueAsNew,
-  defineQuery,
-  defineSignal,
-  defineUpdate,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import type {
   ClusterInput,
   ClusterStatus,
@@ -17,6 +9,7 @@ import type {
   WaitingWorkflow,
 } from '../../contract/cluster.ts';
 import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
+import { isHistoryLong } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, textOf } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
@@ -45,10 +38,10 @@ export async function cluster({
   const isRecountDue = () => recount?.fired === true && machine.state.recountAt !== undefined;
   const mustNotify = () =>
     machine.state.phase !== 'counting' && machine.state.changed && machine.state.waiting.length > 0;
-  while (!workflowInfo().continueAsNewSuggested) {
+  while (!isHistoryLong()) {
     if (machine.state.phase === 'counting' || isRecountDue()) dispatch(await count(clusterUid));
     else if (mustNotify()) await notifyWaiting(machine.state, dispatch);
-    else await condition(() => mustNotify() || isRecountDue() || workflowInfo().continueAsNewSuggested);
+    else await condition(() => mustNotify() || isRecountDue() || isHistoryLong());
   }
   await continueAsNew<typeof cluster>({ clusterUid, state: machine.state });
 

@@ -1,4 +1,4 @@
-import { continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import { recoveryId } from '../../contract/ids.ts';
 import {
   type FaultsObserved,
@@ -12,6 +12,7 @@ import {
 } from '../../contract/wire/messages.ts';
 import type { RecoveryOutcome } from '../../contract/recovery/recovery.ts';
 import type { JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../../contract/job/training-job.ts';
+import { isHistoryLong } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, takeFaults, textOf } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
@@ -82,7 +83,7 @@ export async function trainingJob({
 
   function mayContinue(): boolean {
     const { pauseChanges, labelLeft, labelRemovals } = machine.state;
-    return workflowInfo().continueAsNewSuggested && pauseChanges.length === 0 && !labelLeft && labelRemovals === 0;
+    return isHistoryLong() && pauseChanges.length === 0 && !labelLeft && labelRemovals === 0;
   }
 }
 

@@ -3,6 +3,7 @@
 import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../contract/ids.ts';
 import { signals } from '../../contract/wire/messages.ts';
+import { isHistoryLong } from '../arrivals.ts';
 import { allAnnounced, announce, attempt, decideNode, observeNodeNow, perform, tolerate } from '../proxies.ts';
 import type { InPhase, Machine } from '../state-machine.ts';
 import type { NodeEvent } from './events.ts';
@@ -84,7 +85,7 @@ async function decide({
 /** What is to be done: at once, because of something that arrives, or when the deadline passes. */
 async function rest(state: NodeState, machine: NodeMachine): Promise<NodeEvent | undefined> {
   if (pendingWork(state) === undefined) {
-    const isDue = () => pendingWork(machine.state) !== undefined || workflowInfo().continueAsNewSuggested;
+    const isDue = () => pendingWork(machine.state) !== undefined || isHistoryLong();
     const deadline = deadlineOf(state);
     const summary =
       state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet';

@@ -1,4 +1,4 @@
-import { continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import {
   type FaultsObserved,
   faultsQuery,
@@ -9,6 +9,7 @@ import {
   updates,
 } from '../../contract/wire/messages.ts';
 import type { NodeFaults, NodeInput, NodeOutcome, NodeStatus } from '../../contract/node/nodes.ts';
+import { isHistoryLong } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { takeFaults } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
@@ -39,7 +40,7 @@ export async function nodeQuarantine({
       machine.dispatch({ kind: 'sent' });
     } else if (state.phase === 'ended') {
       return state.outcome;
-    } else if (isAtRest(state) && workflowInfo().continueAsNewSuggested) {
+    } else if (isAtRest(state) && isHistoryLong()) {
       await awaitLastMessages();
       return continueAsNew<typeof nodeQuarantine>({ node, state: machine.state });
     } else {

@@ -2,6 +2,7 @@
 
 import { condition, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Workload } from '../../contract/preflight/preflight.ts';
+import { isHistoryLong } from '../arrivals.ts';
 import { announce, decideCollection, decidePreflight, perform, tolerate } from '../proxies.ts';
 import type { InPhase } from '../state-machine.ts';
 import { named } from './closing.ts';
@@ -37,7 +38,7 @@ export function runEffect(
 
 /** Something that arrived is to be sorted, a timer fired, or a new run of the workflow is suggested while no run of reports is open. */
 async function awaitChanges(current: () => PreflightState): Promise<Answer> {
-  await condition(() => isDue(current()) || (current().phase === 'waiting' && workflowInfo().continueAsNewSuggested));
+  await condition(() => isDue(current()) || (current().phase === 'waiting' && isHistoryLong()));
   return { kind: 'changesSeen' };
 }
 

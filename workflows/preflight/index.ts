@@ -1,4 +1,4 @@
-import { continueAsNew, defineQuery, defineSignal, setHandler, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, defineQuery, defineSignal, setHandler } from '@temporalio/workflow';
 import { signals, statusQuery } from '../../contract/wire/messages.ts';
 import type {
   PodsTesting,
@@ -7,6 +7,7 @@ import type {
   PreflightStatus,
   ReportsArrived,
 } from '../../contract/preflight/runs.ts';
+import { isHistoryLong } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { awaitLastMessages } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
@@ -35,7 +36,7 @@ export async function preflight({
   dispatchAnswer(machine.state, { kind: 'changesSeen' });
   for (;;) {
     const { state } = machine;
-    if (canContinueAsNew(state) && workflowInfo().continueAsNewSuggested) {
+    if (canContinueAsNew(state) && isHistoryLong()) {
       await awaitLastMessages();
       if (canContinueAsNew(machine.state)) return continueAsNew<typeof preflight>({ workload, state: machine.state });
       continue;
