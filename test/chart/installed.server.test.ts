@@ -386,7 +386,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
 
   it('may change jobs and pods only in the namespaces of the values, and the doctor reports that', async () => {
     await helm('upgrade', release, ...chart, '--set', 'rbac.namespaces={default}');
-    const installed = { namespace, name: `${release}-kcover`, lease: `${release}-kcover` };
+    const installed = { namespace, name: `${release}-kcover`, lease: `${release}-kcover`, reports: [] };
     const findings = await examineRights({ kube, installed, roles: ['controller', 'worker'], named: false });
     const rights = findings.filter(({ check }) => check.startsWith('rights'));
     expect(rights).toMatchObject([
