@@ -58,7 +58,7 @@ export function followHeartbeats({ onChange, log, signal }: HeartbeatsOptions): 
   function judge(): void {
     dueAt = Infinity;
     if (!isUpToDate || signal.aborted) return;
-    for (const [node, history] of [...histories]) put(node, history, judgeHeartbeat(history, now()));
+    for (const [node, history] of histories) put(node, history, judgeHeartbeat(history, now()));
     for (const history of histories.values()) if (!history.isLost) lookAt(history.since + longestGap(history));
   }
 
@@ -73,7 +73,7 @@ export function followHeartbeats({ onChange, log, signal }: HeartbeatsOptions): 
       isUpToDate = isReachable;
       clearTimeout(timer);
       dueAt = Infinity;
-      if (isReachable) for (const [node, history] of [...histories]) put(node, history, resumed(history, now()));
+      if (isReachable) for (const [node, history] of histories) put(node, history, resumed(history, now()));
     },
     whyLost(node) {
       const history = histories.get(node);

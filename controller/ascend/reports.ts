@@ -14,6 +14,7 @@ import {
 } from '../../faults/ascend/occurrences.ts';
 import type { Unobserved } from '../../faults/finding.ts';
 import { foundFault } from '../../faults/found-fault.ts';
+import { timeOrEpoch } from '../../kube/client/time.ts';
 import { readConfigMap } from '../../kube/config-maps.ts';
 import { follow, type WatchContext } from '../watch/follow.ts';
 import { retryWhileLeading } from '../watch/retry-while-leading.ts';
@@ -22,6 +23,8 @@ import { watchStanding } from '../watch/standing-faults.ts';
 /** A node whose ConfigMaps count. */
 export interface ReportedNode {
   readonly uid: string;
+  /** RFC 3339, the API server's clock, whole seconds. */
+  readonly createdAt: string;
   /** Ids of faults that releases of the node have recorded. */
   readonly recorded: readonly string[];
 }
@@ -45,11 +48,13 @@ export interface Reports {
 }
 
 /** A ConfigMap as it is kept: with what it says instead of its text. */
-type ReportObject = KubernetesObject & { readonly report?: AscendReport };
+type ReportObject = KubernetesObject & { readonly report?: AscendReport; readonly writtenAt?: string };
 
 interface KnownReport {
   readonly node: string;
   readonly isGone: boolean;
+  /** RFC 3339, the API server's clock, whole seconds. */
+  readonly writtenAt: string;
   readonly occurrences: Occurrences;
   readonly unobservable: readonly Unobserved[];
 }
@@ -65,21 +70,35 @@ function reportObject(object: ReportObject): ReportObject {
     ...(uid !== undefined && { uid }),
     ...(resourceVersion !== undefined && { resourceVersion }),
   };
-  return { metadata, ...(report && { report }) };
+  return report ? { metadata, report, writtenAt: lastWrite(object) } : { metadata };
 }
 
+/** Empty where the object does not say it. */
+const lastWrite = ({ metadata }: KubernetesObject): string =>
+  (metadata?.managedFields ?? [])
+    .map(({ time }) => timeOrEpoch(time))
+    .toSorted()
+    .at(-1) ?? '';
+
+/** A machine that has the name of an earlier one has nothing to do with what was written about that one. */
+const isOfEarlierNode = ({ writtenAt }: KnownReport, { createdAt }: ReportedNode): boolean =>
+  writtenAt !== '' && writtenAt < createdAt;
+
 export function watchReports(options: ReportsOptions): Reports {
-  const { kube, namespace, debounceMs, node: nodeOf, send, onReport, onReachability, log, signal } = options;
+  const { kube, namespace, debounceMs, node: nodeOf, send, onReport, log, signal } = options;
   const known = new Map<string, KnownReport>();
   const standing = watchStanding({ notify: (name, fault) => void confirm(name, fault), log, signal });
   /** Reads under way: all faults of a ConfigMap are confirmed by one. */
   const reads = new Map<string, Promise<AscendReport | undefined>>();
 
-  function see(name: string, report: AscendReport): void {
-    const occurrences = known.get(name)?.occurrences ?? noOccurrences;
+  function see(name: string, report: AscendReport, writtenAt: string): void {
+    const [before, node] = [known.get(name), nodeOf(report.node)];
+    const isOfNode = before && !(node && isOfEarlierNode(before, node));
+    const occurrences = isOfNode ? before.occurrences : noOccurrences;
     known.set(name, {
       node: report.node,
       isGone: false,
+      writtenAt,
       // One that cannot be read says nothing, so what it said before stays.
       occurrences: report.isRead ? foldOccurrences(occurrences, report.faults) : occurrences,
       unobservable: report.unobservable,
@@ -98,10 +117,19 @@ export function watchReports(options: ReportsOptions): Reports {
     onReport(before.node, { ...subject, isRead: false, faults: [], unobservable });
   }
 
+  function unobservedIn(name: string): readonly Unobserved[] {
+    const [report, subject] = [known.get(name), subjectOf(name)];
+    const node = report && nodeOf(report.node);
+    if (!report || !subject || !node) return [];
+    if (!isOfEarlierNode(report, node)) return report.unobservable;
+    const because = 'its ConfigMap was written before the Node object was created';
+    return [{ source: 'device-plugin', ...subject, because }];
+  }
+
   function show(name: string): void {
     const report = known.get(name);
     const node = report && nodeOf(report.node);
-    if (report && node)
+    if (report && node && !isOfEarlierNode(report, node))
       return standing.see(
         name,
         faultsOf(report, node).map((fault) => ({ fault, debounceMs })),
@@ -139,12 +167,12 @@ export function watchReports(options: ReportsOptions): Reports {
     trim: reportObject,
     onReachability(isReachable) {
       standing.setReachable(isReachable);
-      onReachability(isReachable);
+      options.onReachability(isReachable);
     },
     onEvent({ type, object }) {
       const name = object.metadata?.name ?? '';
       if (type === 'deleted') gone(name);
-      else if (object.report) see(name, object.report);
+      else if (object.report) see(name, object.report, object.writtenAt ?? '');
     },
   });
 
@@ -154,7 +182,7 @@ export function watchReports(options: ReportsOptions): Reports {
         if (known.has(name)) show(name);
       }
     },
-    unobservable: (node) => reportNamesOf(node).flatMap((name) => known.get(name)?.unobservable ?? []),
+    unobservable: (node) => reportNamesOf(node).flatMap(unobservedIn),
   };
 }
 

@@ -7,6 +7,7 @@ import type { AscendReport } from '../../faults/ascend/config-map.ts';
 import { heartbeatLabel, heartbeatOf } from '../../faults/ascend/heartbeat.ts';
 import { deviceCounts } from '../../faults/devices/allocatable.ts';
 import type { Unobserved } from '../../faults/finding.ts';
+import { timeOrEpoch } from '../../kube/client/time.ts';
 import { readJudgedState } from '../../kube/nodes/judged.ts';
 import { type FaultLimits, limitFaults } from '../intake/fault-rates.ts';
 import type { WatchContext } from '../watch/follow.ts';
@@ -55,13 +56,12 @@ export function watchAscend(options: AscendWatchOptions): NodeObserver {
   }
 
   function showUnobservable(node: string): void {
-    unobservable.see(node, reportedNode(object(node)) ? unobservedOf(node) : []);
+    unobservable.see(node, [...watches.flatMap((watch) => watch.unobservable(node)), ...lostNodeD(node)]);
   }
 
-  function unobservedOf(node: string): readonly Unobserved[] {
+  function lostNodeD(node: string): readonly Unobserved[] {
     const because = hasHeartbeats(object(node)) ? heartbeats.whyLost(node) : undefined;
-    const lost = because === undefined ? [] : [{ source: 'device-plugin', what: 'NodeD', node, because } as const];
-    return [...watches.flatMap((watch) => watch.unobservable(node)), ...lost];
+    return because === undefined ? [] : [{ source: 'device-plugin', what: 'NodeD', node, because }];
   }
 
   function send(node: string, fault: Fault): boolean {
@@ -92,5 +92,6 @@ const hasHeartbeats = (node: V1Node | undefined): boolean =>
 function reportedNode(node: V1Node | undefined): ReportedNode | undefined {
   const { capacity = {}, allocatable = {} } = node?.status ?? {};
   if (!node || deviceCounts({ capacity, allocatable }).length === 0) return undefined;
-  return { uid: node.metadata?.uid ?? '', recorded: readJudgedState(node).reported ?? [] };
+  const { uid = '', creationTimestamp } = node.metadata ?? {};
+  return { uid, createdAt: timeOrEpoch(creationTimestamp), recorded: readJudgedState(node).reported ?? [] };
 }

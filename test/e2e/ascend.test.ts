@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { V1Role, V1RoleBinding } from '@kubernetes/client-node';
+import type { V1RoleBinding } from '@kubernetes/client-node';
 import { reportRoles } from '../../kube/permissions.ts';
 import { type ChipFault, deviceInfo, writeReport } from '../../testbed/ascend.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
   await cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
   for (const object of reportRoles(namespace)) {
-    if (object.kind === 'Role') await cluster.api.rbac.createNamespacedRole({ namespace, body: object as V1Role });
+    if (object.kind === 'Role') await cluster.api.rbac.createNamespacedRole({ namespace, body: object });
     else await cluster.api.rbac.createNamespacedRoleBinding({ namespace, body: object as V1RoleBinding });
   }
   const controllerSettings = { ...shortLease, nodes: { ascend: { namespaces: [namespace], debounce: '500ms' } } };
