@@ -4,19 +4,13 @@
  */
 
 import { oneLine } from '../../contract/text.ts';
-import type { Finding, Findings, Unobserved } from '../finding.ts';
+import type { Findings, Unobserved } from '../finding.ts';
 import { isIntact, type Sha256 } from './check-code.ts';
 import { chipFaults } from './chip-fault.ts';
+import type { AscendFault } from './fault.ts';
 import { type Fields, fieldsOf, parsedJson, textOf } from './fields.ts';
 import { type Heartbeat, heartbeatIn } from './heartbeat.ts';
 import { nodeFaults } from './node-fault.ts';
-
-/** A fault that a ConfigMap shows. */
-export interface AscendFault {
-  readonly finding: Finding;
-  /** When it began, RFC 3339, by the clock of its node; absent where the ConfigMap does not say it. */
-  readonly since?: string;
-}
 
 /** What one ConfigMap says. */
 export interface AscendReport {

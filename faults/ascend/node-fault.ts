@@ -2,7 +2,7 @@
 
 import { faultLimits } from '../../contract/faults/faults.ts';
 import { oneLine } from '../../contract/text.ts';
-import type { AscendFault } from './config-map.ts';
+import type { AscendFault } from './fault.ts';
 import { codesIn, type Fields, fieldsOf, textOf } from './fields.ts';
 import { decideLevel } from './levels.ts';
 

@@ -1,6 +1,6 @@
 /** Tells one occurrence of a fault in a ConfigMap from the next, however often it is read. Pure. */
 
-import type { AscendFault } from './config-map.ts';
+import type { AscendFault } from './fault.ts';
 
 /** A fault, with the end of its id. */
 export interface Occurrence extends AscendFault {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AscendFault } from '../../../faults/ascend/config-map.ts';
+import type { AscendFault } from '../../../faults/ascend/fault.ts';
 import { foldOccurrences, isRecorded, noOccurrences, type Occurrences } from '../../../faults/ascend/occurrences.ts';
 
 const fault = (code: string, since?: string, action: 'reset-gpu' | 'ignore' = 'reset-gpu'): AscendFault => ({
