@@ -415,6 +415,24 @@ describe('a release in a namespace that allows restricted pods only', () => {
     await worker.close();
   });
 
+  it('may read ConfigMaps of others only in the namespaces of nodes.ascend, and the doctor checks them', async () => {
+    await helm('upgrade', release, ...chart, '--set', 'settings.controller.nodes.ascend.namespaces={default}');
+    const examine = async (...reports: readonly string[]) => {
+      const installed = { namespace, name: `${release}-kcover`, lease: `${release}-kcover`, reports };
+      const findings = await examineRights({ kube, installed, roles: ['controller'], named: false });
+      return findings.find(({ check }) => check === 'rights of the controller');
+    };
+    expect(await examine('default')).toMatchObject({ result: 'ok' });
+    expect(await examine('default', 'kube-system')).toMatchObject({
+      result: 'failed',
+      because: expect.stringContaining(
+        'may not get configmaps in kube-system; list configmaps in kube-system; watch configmaps in kube-system',
+      ),
+    });
+    await helm('upgrade', release, ...chart);
+    expect(await examine('default')).toMatchObject({ result: 'failed' });
+  });
+
   it('leaves nothing behind in the cluster when it is uninstalled', async () => {
     await helm('uninstall', release);
     const paths = Object.values(places).flatMap(([version, plural, namespaced]) =>
