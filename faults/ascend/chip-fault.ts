@@ -40,13 +40,13 @@ const chipsIn = (text: unknown): readonly string[] =>
     .flatMap((chip) => (/^[\w-]{1,40}$/.test(chip.trim()) ? [chip.trim()] : []));
 
 function faultsOf(node: string, entry: Fields): readonly AscendFault[] {
-  const levels = fieldsOf(entry['fault_time_and_level_map']);
+  const levels = levelsOf(entry);
   const type = textOf(entry['fault_type'], 40);
   const chip = oneLine(textOf(entry['npu_name']), 64);
   // The twins `fault_level` and `large_model_fault_level` say the same. It is that of the worst code.
   const handling = textOf(entry['fault_handling'], 40);
   return codesIn(textOf(entry['fault_code'], 2000)).map((code): AscendFault => {
-    const own = fieldsOf(levelOfCode(levels, code));
+    const own = fieldsOf(levels.get(code));
     const level = oneLine(textOf(own['fault_level'], 40) || handling, 40);
     const { because, ...verdict } = decideLevel(level);
     // Volcano does not move work for the network of a chip alone.
@@ -70,10 +70,12 @@ function faultsOf(node: string, entry: Fields): readonly AscendFault[] {
 }
 
 /** The keys are the codes as they are written. */
-const levelOfCode = (levels: Fields, code: string): unknown =>
-  Object.entries(levels)
-    .slice(0, most.codes)
-    .find(([key]) => key.trim().replace(/^0x/i, '') === code)?.[1];
+const levelsOf = (entry: Fields): ReadonlyMap<string, unknown> =>
+  new Map(
+    Object.entries(fieldsOf(entry['fault_time_and_level_map']))
+      .slice(0, most.codes)
+      .map(([code, level]) => [code.trim().replace(/^0x/i, ''), level]),
+  );
 
 /** End of the year 9999, ms: later times have no four digits for their year. */
 const mostTime = 253_402_300_799_999;

@@ -22,7 +22,10 @@ export interface JudgedState {
 const mostFaults = 100;
 const nothing: JudgedState = { faults: [], allocatable: {} };
 
-/** The annotation that a release writes. `fresh`: ids of the faults that the quarantine was for, as far as the Node object does not show it. The rows of a site are not known here, so every condition has the key that such a row gives it. */
+/**
+ * The annotation that a release writes. `fresh`: ids of the faults of the quarantine that the Node object does not show. The rows of a site are
+ * not known here, so every condition has the key that such a row gives it.
+ */
 export function judgedStateOf(
   node: V1Node,
   fresh: readonly string[] = [],
