@@ -28,6 +28,8 @@ export interface Permission {
   readonly own?: true;
   /** In the namespaces of jobs: an installation may grant it in some only. */
   readonly tenants?: true;
+  /** In the namespaces of the setting nodes.ascend.namespaces, none by default. */
+  readonly reports?: true;
   /** With the verb `patch`. */
   readonly changes?: Changes;
   /** Only pods that a job of a known kind controls. */
@@ -117,6 +119,7 @@ export const permissions = {
       own: true,
       why: 'stores how far lines of Loki were read, and reads it',
     },
+    { apiGroup: '', resource: 'configmaps', verbs: look, reports: true, why: 'sees faults that Ascend reports' },
   ],
   worker: [
     clusterIdentity,
@@ -209,9 +212,13 @@ const rule = ({ apiGroup, resource, verbs, names }: Permission): V1PolicyRule =>
 
 const subjects = (role: RoleWithRights) => [{ kind: 'ServiceAccount', name: fullName(role), namespace: ownNamespace }];
 
-/** Scope of permissions: the whole cluster, the namespaces of jobs (by default the whole cluster too), kcover's own namespace. */
-type Reach = 'cluster' | 'tenants' | 'own';
-const reachOf = ({ own, tenants }: Permission): Reach => (own ? 'own' : tenants ? 'tenants' : 'cluster');
+/**
+ * Scope of permissions: the whole cluster, the namespaces of jobs (by default the whole cluster too), kcover's own namespace, those in which
+ * others report faults (by default none).
+ */
+type Reach = 'cluster' | 'tenants' | 'own' | 'reports';
+const reachOf = ({ own, tenants, reports }: Permission): Reach =>
+  own ? 'own' : reports ? 'reports' : tenants ? 'tenants' : 'cluster';
 
 /** Separate name for permissions in the namespaces of jobs, so that they can be bound to some namespaces. */
 export const tenantsName = (role: RoleWithRights): string => `${fullName(role)}-jobs`;
@@ -241,18 +248,27 @@ const clusterRole = (role: RoleWithRights, name: string, reach: Reach): (V1Clust
 
 /** For kcover's own namespace: a Role and its binding, where a role needs something there. */
 export const roles = (): (V1Role | V1RoleBinding)[] =>
-  roleNames
-    .filter((role) => rulesOf(role, 'own').length > 0)
-    .flatMap((role) => {
-      const metadata = { name: fullName(role), namespace: ownNamespace };
-      return [
-        { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: rulesOf(role, 'own') },
-        {
-          apiVersion: `${rbac}/v1`,
-          kind: 'RoleBinding',
-          metadata,
-          roleRef: { apiGroup: rbac, kind: 'Role', name: fullName(role) },
-          subjects: subjects(role),
-        },
-      ];
-    });
+  roleNames.flatMap((role) => roleIn(ownNamespace, role, fullName(role), 'own'));
+
+/** Name of the permissions in the namespaces in which others report faults. */
+export const reportsName = (role: RoleWithRights): string => `${fullName(role)}-reports`;
+
+/** For one namespace of nodes.ascend.namespaces. */
+export const reportRoles = (namespace: string): (V1Role | V1RoleBinding)[] =>
+  roleNames.flatMap((role) => roleIn(namespace, role, reportsName(role), 'reports'));
+
+function roleIn(namespace: string, role: RoleWithRights, name: string, reach: Reach): (V1Role | V1RoleBinding)[] {
+  const rules = rulesOf(role, reach);
+  if (rules.length === 0) return [];
+  const metadata = { name, namespace };
+  return [
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'Role', name },
+      subjects: subjects(role),
+    },
+  ];
+}

@@ -16,7 +16,8 @@ export async function examineCluster(exam: Exam, settings: AnySettings): Promise
   const taskQueue = (settings.worker ?? settings.controller)?.temporal.taskQueue ?? exam.taskQueue;
   const election = settings.controller?.leaderElection;
   const namespace = exam.namespace ?? election?.namespace ?? ownNamespace;
-  const installed = { namespace, name: exam.name, lease: election?.name ?? exam.name };
+  const reports = settings.controller?.nodes.ascend.namespaces ?? [];
+  const installed = { namespace, name: exam.name, lease: election?.name ?? exam.name, reports };
   const judged = role === undefined ? (Object.keys(permissions) as RoleWithRights[]) : role === 'agent' ? [] : [role];
   const [ofTemporal, ofKubernetes] = await Promise.all([
     connected('temporal', async () =>

@@ -36,6 +36,8 @@ export interface Installed {
   readonly name: string;
   /** Name of the Lease. */
   readonly lease: string;
+  /** Namespaces in which others report faults, by the controller's settings. */
+  readonly reports: readonly string[];
 }
 
 export interface RightsExam {
@@ -83,22 +85,26 @@ async function rightsOf(kube: Kube, role: RoleWithRights, installed: Installed, 
 }
 
 const requiredAccessOf = (
-  { apiGroup, resource, verbs, names, own, tenants }: Permission,
-  { namespace, lease }: Installed,
-): RequiredAccess[] =>
-  verbs.flatMap((verb) =>
-    (names ?? [undefined]).map((each) => {
-      const name = resource === 'leases' && each !== undefined ? lease : each;
-      return {
-        group: apiGroup,
-        resource,
-        verb,
-        ...(own && { namespace }),
-        ...(tenants && { tenants }),
-        ...(name !== undefined && { name }),
-      };
-    }),
+  { apiGroup, resource, verbs, names, own, tenants, reports: inReports }: Permission,
+  { namespace, lease, reports }: Installed,
+): RequiredAccess[] => {
+  const namespaces = own ? [namespace] : inReports ? reports : [undefined];
+  return verbs.flatMap((verb) =>
+    namespaces.flatMap((where) =>
+      (names ?? [undefined]).map((each) => {
+        const name = resource === 'leases' && each !== undefined ? lease : each;
+        return {
+          group: apiGroup,
+          resource,
+          verb,
+          ...(where !== undefined && { namespace: where }),
+          ...(tenants && { tenants }),
+          ...(name !== undefined && { name }),
+        };
+      }),
+    ),
   );
+};
 
 const describe = ({ group, resource, verb, namespace, name }: RequiredAccess): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` ${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;

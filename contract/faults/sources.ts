@@ -27,6 +27,8 @@ export interface SourceTraits {
   readonly actions?: Readonly<Record<string, Action>>;
   /** What may be reported shortly after it: an incident waits that long. */
   readonly mayPrecede?: string;
+  /** Its faults stand in objects that a release does not read: their ids are recorded on the node, so that they do not count again. */
+  readonly recordedAtRelease?: true;
   /** Strongest response to its faults, whatever their action. */
   readonly atMost?: 'record' | 'warn';
 }
@@ -137,11 +139,13 @@ export const faultSources = {
     blame: 'hardware',
   },
   'device-plugin': {
-    observes: 'ConfigMaps of the device plugin and of NodeD of Ascend; kcover classify reads them, and no watch yet',
-    needs: 'a ConfigMap at hand, for `kcover classify --device-plugin`',
+    observes: 'faults of chips and nodes in the ConfigMaps of the device plugin and of NodeD of Ascend',
+    needs:
+      "`nodes.ascend.namespaces` of the controller's settings ([Ascend](../node-conditions.md#ascend)); off by default",
     reporter: 'controller',
     codes: /^ascend\/[\w-]{1,40}$/,
     about: 'node',
+    recordedAtRelease: true,
     blame: 'hardware',
   },
   external: {

@@ -117,12 +117,12 @@ export const metricTable = {
     podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures sent to workflows', labelNames: ['code'] },
     nodeFaults: {
       name: 'kcover_node_faults_total',
-      help: 'Faults of conditions and allocatable that were sent to workflows of nodes',
+      help: 'Faults of conditions, allocatable and ConfigMaps of Ascend that were sent to workflows of nodes',
       labelNames: ['code'],
     },
     unobservable: {
       name: 'kcover_nodes_unobservable',
-      help: 'Nodes of which a condition is Unknown or gone, or whose device plugin offers nothing, by condition or resource',
+      help: 'Nodes of which a condition is Unknown or gone, whose device plugin offers nothing, or whose ConfigMap or NodeD of Ascend says nothing usable, by condition, resource or observer',
       labelNames: ['what'],
     },
     recoveryLabelsIgnored: {

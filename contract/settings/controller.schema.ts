@@ -61,6 +61,22 @@ const conditions = z
       ),
   })
   .prefault({});
+
+/** ConfigMaps of MindCluster. */
+const ascend = z
+  .strictObject({
+    namespaces: z
+      .array(z.string().refine(isObjectName, { error: 'must be the name of a namespace' }))
+      .max(10)
+      .refine((all) => new Set(all).size === all.length, { error: 'two namespaces have the same name' })
+      .default([])
+      .describe(
+        'Where the device plugin and NodeD of Ascend write their ConfigMaps, usually kube-system and mindx-dl; empty: they are not read. See [Ascend](../node-conditions.md#ascend)',
+      ),
+    debounce: duration('5s').describe('How long a ConfigMap must show a fault before it counts'),
+  })
+  .prefault({});
+
 /** `kcover controller --config FILE`. */
 export const controllerSettings = z.strictObject({
   temporal,
@@ -100,6 +116,7 @@ export const controllerSettings = z.strictObject({
           ),
         })
         .prefault({}),
+      ascend,
     })
     .prefault({}),
   intake: z

@@ -96,6 +96,8 @@ export interface ReleaseRequest {
   readonly incident: string;
   readonly judged?: Fault['kernel'];
   readonly history?: NodeHistory;
+  /** Ids of its faults that stand in objects which a release does not read. */
+  readonly reported?: readonly string[];
   readonly by: string;
   readonly because: string;
 }

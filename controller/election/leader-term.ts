@@ -9,6 +9,7 @@ import type { PreflightPod } from '../../kube/pods/preflight-pods.ts';
 import { type AgentLiveness, whyUnobservable } from '../../policy/node/agent-liveness.ts';
 import { type Outbox, openOutbox, type Sender } from '../outbox/outbox.ts';
 import { type Call, faultMessage } from '../outbox/messages.ts';
+import { watchAscend } from '../ascend/watch.ts';
 import { type LokiWatchOptions, watchLoki } from '../loki/watch.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import type { ProgressTaker } from '../progress/endpoint.ts';
@@ -114,7 +115,17 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     },
   };
   const watching = { kube, outbox, metrics, log, signal };
-  const nodes = watchNodes({ ...watching, taint, settings: nodeSettings, workflows });
+  const nodes = watchNodes({
+    ...watching,
+    taint,
+    settings: nodeSettings,
+    workflows,
+    observer: {
+      lookAgain: (node) => ascend.lookAgain(node),
+      setNodesReachable: (isReachable) => ascend.setNodesReachable(isReachable),
+    },
+  });
+  const ascend = watchAscend({ ...watching, ...nodes, settings: nodeSettings.ascend, limits: loki.limits });
   const jobs = watchJobs({
     ...watching,
     taint,

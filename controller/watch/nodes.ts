@@ -26,8 +26,16 @@ export interface NodesWatchOptions extends WatchContext {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
   readonly settings: ControllerSettings['nodes'];
+  readonly observer: NodeObserver;
   /** Pauses between looks at a workflow that has not ended yet, ms. */
   readonly lookAgainMs?: readonly number[];
+}
+
+/** Another watch whose objects are about nodes. */
+export interface NodeObserver {
+  /** The Node object was added, changed or deleted. */
+  lookAgain(node: string): void;
+  setNodesReachable(isReachable: boolean): void;
 }
 
 export interface NodesWatch {
@@ -35,6 +43,8 @@ export interface NodesWatch {
   follow(node: string): void;
   /** Whether there is such a node; undefined before the nodes were listed. */
   has(node: string): boolean | undefined;
+  /** As it was last seen, without what kcover does not read. */
+  object(node: string): Node | undefined;
   /** Accelerators of a node; undefined while it is not seen. */
   acceleratorsOf(node: string): Amounts | undefined;
   /** Names of the nodes with accelerators. */
@@ -47,7 +57,7 @@ export interface NodesWatch {
 }
 
 export function watchNodes(options: NodesWatchOptions): NodesWatch {
-  const { taint, workflows, log, signal, lookAgainMs = [500, 2000, 10_000, 60_000] } = options;
+  const { taint, workflows, observer, log, signal, lookAgainMs = [500, 2000, 10_000, 60_000] } = options;
   const trackedNodes = new Map<string, TrackedNode>();
   const accelerators = new Map<string, Amounts>();
   /** UIDs that were checked for a returned machine. */
@@ -65,6 +75,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     onReachability(isReachable) {
       outages.setReachable(isReachable);
       state.setReachable(isReachable);
+      observer.setNodesReachable(isReachable);
     },
     what: 'nodes',
     path: '/api/v1/nodes',
@@ -82,6 +93,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
         outages.forget(view.name);
         state.forget(view.name);
       }
+      observer.lookAgain(view.name);
       if (!seen) looked.delete(view.uid);
       else if (listed) void lookAtReturned(view.name, seen);
     },
@@ -175,6 +187,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   return {
     follow: followNode,
     has: (node) => accelerators.has(node) || (isListed ? false : undefined),
+    object: (node) => watched.get(undefined, node),
     acceleratorsOf: (node) => accelerators.get(node),
     accelerated: outages.accelerated,
     offered: state.offered,

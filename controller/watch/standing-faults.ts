@@ -16,6 +16,8 @@ export interface StandingWatch {
   /** What a subject shows now; a fault that it showed before and no longer shows is over. */
   see(subject: string, shown: readonly ShownFault[]): void;
   forget(subject: string): void;
+  /** The fault was not sent: if its subject still shows it when it is seen next, it counts anew. */
+  forgetFault(subject: string, id: string): void;
   /** Whether what was seen is up to date: nothing is sent otherwise. */
   setReachable(isReachable: boolean): void;
 }
@@ -53,6 +55,10 @@ export function watchStanding({ notify, log, signal }: StandingOptions): Standin
       if (shown.some(({ fault }) => before?.has(fault.id) !== true)) judge();
     },
     forget: (subject) => void bySubject.delete(subject),
+    forgetFault(subject, id) {
+      const before = bySubject.get(subject);
+      if (before) bySubject.set(subject, new Map([...before].filter(([known]) => known !== id)));
+    },
     setReachable(isReachable) {
       isUpToDate = isReachable;
       if (isReachable) judge();

@@ -41,7 +41,7 @@ export function decideLevel(level: string): LevelVerdict {
     return { standing: 'unknown', because: `kcover does not know the level ${level === '' ? 'of this fault' : level}` };
   const { action, meaning } = row;
   return {
-    ...row,
+    ...(action !== undefined && { action }),
     because: `${level}: ${meaning}; ${action === undefined ? 'nothing is done by default' : `that is ${action}`}`,
   };
 }

@@ -2,26 +2,28 @@
 
 import { faultLimits } from '../../contract/faults/faults.ts';
 import { oneLine } from '../../contract/text.ts';
-import type { Finding } from '../finding.ts';
+import type { AscendFault } from './fault.ts';
 import { codesIn, type Fields, fieldsOf, textOf } from './fields.ts';
 import { decideLevel } from './levels.ts';
 
 const most = 64;
 
-export const nodeFaults = (node: string, { FaultDevList }: Fields): readonly Finding[] =>
-  (Array.isArray(FaultDevList) ? FaultDevList.slice(0, most) : []).map(fieldsOf).flatMap((entry): Finding[] => {
+export const nodeFaults = (node: string, { FaultDevList }: Fields): readonly AscendFault[] =>
+  (Array.isArray(FaultDevList) ? FaultDevList.slice(0, most) : []).map(fieldsOf).flatMap((entry): AscendFault[] => {
     const { DeviceType, DeviceId, FaultCode, FaultLevel } = entry;
     const codes = Array.isArray(FaultCode) ? FaultCode.slice(0, 32).flatMap((code) => codesIn(textOf(code, 60))) : [];
     const level = oneLine(textOf(FaultLevel, 40), 40);
     const device = oneLine(`${textOf(DeviceType, 40)} ${typeof DeviceId === 'number' ? DeviceId : ''}`, 64);
     const { because, ...verdict } = decideLevel(level);
     return codes.map((code) => ({
-      source: 'device-plugin',
-      code: `ascend/${code}`,
-      node,
-      ...(device !== '' && { device }),
-      ...verdict,
-      message: oneLine(`${code} of ${device}, level ${level}`, faultLimits.message),
-      because,
+      finding: {
+        source: 'device-plugin',
+        code: `ascend/${code}`,
+        node,
+        ...(device !== '' && { device }),
+        ...verdict,
+        message: oneLine(`${code} of ${device}, level ${level}`, faultLimits.message),
+        because,
+      },
     }));
   });

@@ -12,18 +12,28 @@ export interface JudgedState {
   readonly faults: readonly string[];
   /** Counts of accelerators by resource. */
   readonly allocatable: Readonly<Record<string, number>>;
+  /** Ids of faults that stand in other objects, of this release and of earlier ones. */
+  readonly reported?: readonly string[];
   /** Version of the Node object that was released: another one for each release. */
   readonly release?: string;
 }
 
-/** Bound of the annotation: a node has a handful of conditions. */
+/** Bound of the annotation: a node has a handful of conditions. Of `reported`, the newest stay. */
 const mostFaults = 100;
 const nothing: JudgedState = { faults: [], allocatable: {} };
 
-/** The annotation that a release writes. The rows of a site are not known here, so every condition has the key that such a row gives it. */
-export function judgedStateOf(node: V1Node): { readonly [annotations.judgedState]: string } | undefined {
+/**
+ * The annotation that a release writes. `fresh`: ids of the faults of the quarantine that the Node object does not show. The rows of a site are
+ * not known here, so every condition has the key that such a row gives it.
+ */
+export function judgedStateOf(
+  node: V1Node,
+  fresh: readonly string[] = [],
+): { readonly [annotations.judgedState]: string } | undefined {
   const seen = nodeIn(node);
-  if (seen === undefined || (seen.conditions.length === 0 && deviceCounts(seen).length === 0)) return undefined;
+  const reported = [...new Set([...(readJudgedState(node).reported ?? []), ...fresh])].slice(-mostFaults);
+  if (seen === undefined) return undefined;
+  if (seen.conditions.length === 0 && deviceCounts(seen).length === 0 && reported.length === 0) return undefined;
   const keys = [
     ...readStanding(seen, defaultRules).faults.map(({ key }) => key),
     ...seen.conditions.map((one) => keyOf(one)),
@@ -33,6 +43,7 @@ export function judgedStateOf(node: V1Node): { readonly [annotations.judgedState
     allocatable: Object.fromEntries(
       deviceCounts(seen).map(({ resource, allocatable }) => [resource, allocatable ?? 0]),
     ),
+    ...(reported.length > 0 && { reported }),
     ...(node.metadata?.resourceVersion !== undefined && { release: node.metadata.resourceVersion }),
   };
   return { [annotations.judgedState]: JSON.stringify(state) };
@@ -56,4 +67,5 @@ const isJudgedState = (value: unknown): value is JudgedState =>
   'allocatable' in value &&
   typeof value.allocatable === 'object' &&
   value.allocatable !== null &&
+  (!('reported' in value) || (Array.isArray(value.reported) && value.reported.every((id) => typeof id === 'string'))) &&
   (!('release' in value) || typeof value.release === 'string');

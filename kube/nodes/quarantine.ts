@@ -67,6 +67,7 @@ export function releaseEdit(
     readonly incident: string;
     readonly judged?: KernelPosition | undefined;
     readonly history?: NodeHistory | undefined;
+    readonly reported?: readonly string[] | undefined;
   },
   { taint }: QuarantineSettings,
 ): { readonly ours: boolean; readonly change: NodeEdit | undefined } {
@@ -74,7 +75,7 @@ export function releaseEdit(
   const history = request.history?.length ? { [annotations.faultHistory]: JSON.stringify(request.history) } : {};
   const tainted = quarantineTaint(node, taint) !== undefined;
   const position = request.judged && { [annotations.judged]: formatJudged(request.judged) };
-  const judged = { ...position, ...judgedStateOf(node), ...history };
+  const judged = { ...position, ...judgedStateOf(node, request.reported), ...history };
   // Without our annotation a taint is another client's. Without a taint too, another client has removed both, or none was written.
   if (before === undefined) {
     return { ours: false, change: Object.keys(judged).length > 0 ? { annotations: judged } : undefined };

@@ -1,5 +1,14 @@
 import { stringify } from 'yaml';
-import { clusterRoles, leaseName, ownNamespace, permissions, roles, tenantsName } from '../../kube/permissions.ts';
+import {
+  clusterRoles,
+  leaseName,
+  ownNamespace,
+  permissions,
+  reportRoles,
+  reportsName,
+  roles,
+  tenantsName,
+} from '../../kube/permissions.ts';
 import { reasons } from './rbac-page.ts';
 
 type RightsObject = ReturnType<typeof clusterRoles | typeof roles>[number];
@@ -16,7 +25,7 @@ const placeholders: Readonly<Record<string, string>> = {
   [leaseName]: fullName,
   ...Object.fromEntries(
     accounts.flatMap((role) =>
-      [`kcover-${role}`, tenantsName(role)].map((name) => [name, name.replace('kcover', fullName)]),
+      [`kcover-${role}`, tenantsName(role), reportsName(role)].map((name) => [name, name.replace('kcover', fullName)]),
     ),
   ),
 };
@@ -30,6 +39,10 @@ export const chartRbac = (): string =>
     ...[...clusterRoles(), ...roles()].flatMap((object) =>
       isForTenants(object) ? inNamespaces(object) : ['---', template(object)],
     ),
+    // A single dot stands for the namespace, inside the range.
+    '{{- range dig "nodes" "ascend" "namespaces" (list) .Values.settings.controller }}',
+    ...reportRoles('{{ . }}').flatMap((object) => ['---', template(object)]),
+    '{{- end }}',
     '',
   ].join('\n');
 

@@ -24,5 +24,5 @@ export const rbacPage = (): string => {
   );
 };
 
-const describe = ({ resource, apiGroup, verbs, why, names, own }: Permission): string =>
-  `${verbs.join(', ')} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}${names ? ` (${names.join(', ')})` : ''}${own ? ' in its own namespace' : ''}: ${why}`;
+const describe = ({ resource, apiGroup, verbs, why, names, own, reports }: Permission): string =>
+  `${verbs.join(', ')} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}${names ? ` (${names.join(', ')})` : ''}${own ? ' in its own namespace' : ''}${reports ? ' in nodes.ascend.namespaces' : ''}: ${why}`;

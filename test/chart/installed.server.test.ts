@@ -386,7 +386,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
 
   it('may change jobs and pods only in the namespaces of the values, and the doctor reports that', async () => {
     await helm('upgrade', release, ...chart, '--set', 'rbac.namespaces={default}');
-    const installed = { namespace, name: `${release}-kcover`, lease: `${release}-kcover` };
+    const installed = { namespace, name: `${release}-kcover`, lease: `${release}-kcover`, reports: [] };
     const findings = await examineRights({ kube, installed, roles: ['controller', 'worker'], named: false });
     const rights = findings.filter(({ check }) => check.startsWith('rights'));
     expect(rights).toMatchObject([
@@ -413,6 +413,24 @@ describe('a release in a namespace that allows restricted pods only', () => {
       ).status;
     expect([await deleting('default'), await deleting('kube-system')]).toEqual([200, 403]);
     await worker.close();
+  });
+
+  it('may read ConfigMaps of others only in the namespaces of nodes.ascend, and the doctor checks them', async () => {
+    await helm('upgrade', release, ...chart, '--set', 'settings.controller.nodes.ascend.namespaces={default}');
+    const examine = async (...reports: readonly string[]) => {
+      const installed = { namespace, name: `${release}-kcover`, lease: `${release}-kcover`, reports };
+      const findings = await examineRights({ kube, installed, roles: ['controller'], named: false });
+      return findings.find(({ check }) => check === 'rights of the controller');
+    };
+    expect(await examine('default')).toMatchObject({ result: 'ok' });
+    expect(await examine('default', 'kube-system')).toMatchObject({
+      result: 'failed',
+      because: expect.stringContaining(
+        'may not get configmaps in kube-system; list configmaps in kube-system; watch configmaps in kube-system',
+      ),
+    });
+    await helm('upgrade', release, ...chart);
+    expect(await examine('default')).toMatchObject({ result: 'failed' });
   });
 
   it('leaves nothing behind in the cluster when it is uninstalled', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { jobKinds } from '../../kube/jobs/kinds/index.ts';
-import { clusterRoles, permissions, type Permission, roles } from '../../kube/permissions.ts';
+import { clusterRoles, permissions, type Permission, reportRoles, roles } from '../../kube/permissions.ts';
 
 const verbsOf = (role: keyof typeof permissions, resource: string, group?: string): readonly string[] => {
   const table: readonly Permission[] = permissions[role];
@@ -67,6 +67,26 @@ describe('permissions', () => {
       'ClusterRole/kcover-worker-jobs',
       'ClusterRoleBinding/kcover-worker-jobs',
     ]);
+  });
+
+  it('let the controller read ConfigMaps of others only in the namespaces that settings name', () => {
+    const [role, binding, ...others] = reportRoles('kube-system');
+    expect(others).toEqual([]);
+    expect(role).toMatchObject({
+      kind: 'Role',
+      metadata: { namespace: 'kube-system' },
+      rules: [{ resources: ['configmaps'], verbs: ['get', 'list', 'watch'] }],
+    });
+    expect(binding).toMatchObject({
+      kind: 'RoleBinding',
+      metadata: { namespace: 'kube-system' },
+      subjects: [{ name: 'kcover-controller', namespace: 'kcover-system' }],
+    });
+    for (const object of roles())
+      if ('rules' in object)
+        expect(
+          object.rules?.flatMap(({ resources, verbs }) => (resources?.includes('configmaps') ? verbs : [])),
+        ).toEqual(['create', 'get', 'patch']);
   });
 
   it('keep the Lease and the pause inside kcover-system', () => {

@@ -1,6 +1,7 @@
 /** What a node's workflow does in each phase. Each effect answers with one event; undefined when something that arrived has changed the phase. */
 
 import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import { traitsOf } from '../../contract/faults/sources.ts';
 import { clusterWorkflowId } from '../../contract/ids.ts';
 import { signals } from '../../contract/wire/messages.ts';
 import { isHistoryLong } from '../arrivals.ts';
@@ -131,6 +132,7 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
   // A quarantine that is only held has left nothing on the node, but what was judged is written there all the same.
   const incident = onNode ?? held?.incident;
   if (!view || incident === undefined) return { kind: 'released', removed: false, at: Date.now() };
+  const reported = state.faults.filter(({ source }) => traitsOf(source).recordedAtRelease).map(({ id }) => id);
   const answer = await attempt(
     perform('releaseNode', `release ${node}: ${request.by}: ${request.reason}`, {
       node,
@@ -139,6 +141,7 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
       by: request.by,
       because: request.reason,
       ...(judged && { judged }),
+      ...(reported.length > 0 && { reported }),
       history,
     }),
   );

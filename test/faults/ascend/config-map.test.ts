@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { faultLimits } from '../../../contract/faults/faults.ts';
 import { traitsOf } from '../../../contract/faults/sources.ts';
 import { goJson, isIntact } from '../../../faults/ascend/check-code.ts';
-import { readConfigMaps } from '../../../faults/ascend/config-map.ts';
+import { readConfigMaps, readReport, reportNamesOf, subjectOf } from '../../../faults/ascend/config-map.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const all = [0, 1, 2, 3, 4, 5, 6, 7].map((chip) => `Ascend910-${chip}`).join(',');
@@ -70,6 +70,64 @@ describe('the CheckCode of a ConfigMap of MindCluster', () => {
       faults: [],
       unobservable: [{ source: 'device-plugin', node: 'npu-1', because: expect.stringContaining('CheckCode') }],
     });
+  });
+});
+
+describe('a ConfigMap that is watched', () => {
+  it('says when each of its faults began, by the clock of its node', () => {
+    const report = readReport(withFaults(twoCodes), sha256);
+    expect(report).toMatchObject({ node: 'npu-1', what: 'DeviceInfoCfg', isRead: true });
+    expect(report?.faults.map(({ since }) => since)).toEqual(['2025-04-09T07:01:40.000Z', '2025-04-09T07:02:00.000Z']);
+    expect(readReport({ metadata: { name: 'coredns' } }, sha256)).toBeUndefined();
+  });
+
+  it('has the heartbeat of NodeD, which is read only where the CheckCode is right', () => {
+    const content = { HeartbeatTime: 1700000000, HeartbeatInterval: 5 };
+    const map = (code: string) => ({
+      metadata: { name: 'mindx-dl-nodeinfo-npu-1' },
+      data: { NodeInfo: JSON.stringify({ NodeInfo: content, CheckCode: code }) },
+    });
+    const heartbeat = { value: '1700000000', intervalMs: 5000 };
+    expect(readReport(map(sha256(goJson(content))), sha256)).toMatchObject({ isRead: true, faults: [], heartbeat });
+    const wrong = readReport(map(sha256('')), sha256);
+    expect([wrong?.isRead, wrong?.heartbeat]).toEqual([false, undefined]);
+  });
+
+  it('is found by its name, which has the node', () => {
+    expect(reportNamesOf('npu-1').map((name) => subjectOf(name))).toEqual([
+      { node: 'npu-1', what: 'DeviceInfoCfg' },
+      { node: 'npu-1', what: 'NodeInfo' },
+    ]);
+    expect([subjectOf('mindx-dl-deviceinfo-'), subjectOf('coredns')]).toEqual([undefined, undefined]);
+  });
+
+  it('gives a finding nothing but its fields', () => {
+    const [fault] = readReport(withFaults(twoCodes), sha256)?.faults ?? [];
+    expect(Object.keys(fault?.finding ?? {}).toSorted()).toEqual(
+      ['action', 'because', 'code', 'device', 'message', 'node', 'source'].toSorted(),
+    );
+  });
+
+  it.each([
+    ['nested deeply', `{"DeviceInfo":${'['.repeat(400_000)}${']'.repeat(400_000)},"CheckCode":"a"}`],
+    ['of brackets', '['.repeat(1_000_000)],
+    ['of the largest size', `{"DeviceInfo":{"DeviceList":{"a-Unhealthy":"${'x,'.repeat(500_000)}"}},"CheckCode":"a"}`],
+  ])('is unobservable where its content is %s', (_, text) => {
+    const map = { metadata: { name: 'mindx-dl-deviceinfo-npu-1' }, data: { DeviceInfoCfg: text } };
+    expect(readReport(map, sha256)).toMatchObject({ isRead: false, faults: [], unobservable: [{ node: 'npu-1' }] });
+  });
+
+  it('with more faults than a node can have is read in part, and what is only recorded displaces nothing', () => {
+    const codes = (begin: string, level: string, chip: number) => ({
+      npu_name: `Ascend910-${chip}`,
+      fault_handling: level,
+      fault_code: Array.from({ length: 30 }, (_, at) => `${begin}${at}`).join(','),
+    });
+    const harmless = Array.from({ length: 10 }, (_, chip) => codes('a', 'NotHandleFault', chip));
+    const report = readReport(withFaults(...harmless, codes('b', 'SeparateNPU', 11)), sha256);
+    expect(report?.faults).toHaveLength(128);
+    expect(report?.faults.filter(({ finding }) => finding.action === 'contact-support')).toHaveLength(30);
+    expect(report?.unobservable).toMatchObject([{ because: expect.stringContaining('330') }]);
   });
 });
 

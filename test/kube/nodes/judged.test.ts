@@ -36,6 +36,21 @@ describe('the state of a node at its release', () => {
     expect(judged).toMatchObject({ allocatable: { 'nvidia.com/gpu': 7 }, release: '4711' });
   });
 
+  it('has the faults of its quarantine that other objects show, and those of earlier releases', () => {
+    const first = judgedStateOf(nodeWith(standing), ['device-plugin/u/a', 'device-plugin/u/b']);
+    const second = judgedStateOf(nodeWith([], first), ['device-plugin/u/b', 'device-plugin/u/c']);
+    expect(readJudgedState(nodeWith([], second)).reported).toEqual(
+      ['a', 'b', 'c'].map((end) => `device-plugin/u/${end}`),
+    );
+    const many = judgedStateOf(
+      nodeWith([], second),
+      Array.from({ length: 100 }, (_, at) => `device-plugin/u/${at}`),
+    );
+    const { reported } = readJudgedState(nodeWith([], many));
+    expect([reported?.length, reported?.at(-1)]).toEqual([100, 'device-plugin/u/99']);
+    expect(judgedStateOf({ metadata: { name: 'gpu-1' } }, ['device-plugin/u/a'])).toBeDefined();
+  });
+
   it.each([
     ['another Xid', condition('AcceleratedHardwareReady', 'NvidiaXID48Error', '2026-11-22T10:00:00Z')],
     ['another reason', condition('AcceleratedHardwareReady', 'NvidiaNVLinkError', '2026-11-22T10:00:00Z')],
@@ -52,6 +67,7 @@ describe('the state of a node at its release', () => {
     'null',
     '{"faults":3,"allocatable":null}',
     '{"faults":[],"allocatable":{},"release":4}',
+    '{"faults":[],"allocatable":{},"reported":[7]}',
   ])('is empty when somebody wrote %j instead', (text) => {
     expect(readJudgedState(nodeWith([], { 'kcover.io/judged-state': text }))).toEqual({
       faults: [],
