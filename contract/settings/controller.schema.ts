@@ -192,6 +192,17 @@ export const controllerSettings = z.strictObject({
             ),
         })
         .prefault({}),
+      slow: z
+        .strictObject({
+          times: z
+            .number()
+            .min(1.05)
+            .default(1.3)
+            .describe('Training is slow when its median step takes so many times that of its best pace in the attempt'),
+          for: duration('10m').describe('In steps that took at least this long together'),
+        })
+        .prefault({})
+        .describe('It is only reported'),
       logs: z
         .strictObject({
           format: z
