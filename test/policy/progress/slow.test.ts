@@ -61,14 +61,7 @@ describe('training that takes longer than it did', () => {
       [fast, every(2, 12), every(3600, 10, { phase: 'evaluating', steps: 0 }), every(2, 3)],
     ],
     ['since it went back to a checkpoint', [fast, every(2, 1, { steps: -30 }), every(2, 500)]],
-    [
-      'in two of five steps',
-      [
-        ...Array<Reports[]>(100)
-          .fill([every(1, 3), every(9, 2)])
-          .flat(),
-      ],
-    ],
+    ['in two of five steps', Array.from({ length: 100 }, () => [every(1, 3), every(9, 2)]).flat()],
   ])('is not slow %s', (_sentence, parts) => {
     expect(isSlow(...parts)).toBe(false);
   });
