@@ -14,6 +14,8 @@ export interface SlowdownOptions {
   readonly job: (job: JobRef) => SlowableJob | undefined;
   /** How many pods of the job work. */
   readonly working: (job: JobRef) => number;
+  /** What the trainer's own reports since then (RFC 3339) say about its slowest rank. */
+  readonly stragglers: (job: JobRef, since: string) => Pick<Fault, 'witnesses' | 'suspects'>;
   /** `onLost`: the fault was not sent. */
   readonly raise: (job: JobRef, fault: Fault, onLost: () => void) => void;
 }
@@ -41,7 +43,7 @@ const mostJobs = 10_000;
  * Only steps are judged, when they are reported, so missing reports say nothing. What was measured is forgotten when the job cannot be judged,
  * or goes on in another way.
  */
-export function watchSlowdowns({ settings, job: jobOf, working, raise }: SlowdownOptions): Slowdowns {
+export function watchSlowdowns({ settings, job: jobOf, working, stragglers, raise }: SlowdownOptions): Slowdowns {
   /** By job; the one seen most recently is last. */
   const watched = new Map<string, WatchedTraining>();
 
@@ -70,7 +72,8 @@ export function watchSlowdowns({ settings, job: jobOf, working, raise }: Slowdow
     const seen = watched.get(job.uid);
     const slow = seen && slowdownOf(seen.trend, settings);
     if (!slow) return;
-    const fault = slowFault(job, { ...slow, pod, bestMs: seen.trend.bestMs ?? 0, seenAt: new Date().toISOString() });
+    const [bestMs, seenAt] = [seen.trend.bestMs ?? 0, new Date().toISOString()];
+    const fault = slowFault(job, { ...slow, pod, bestMs, seenAt, found: stragglers(job, slow.from.at) });
     if (seen.reported === fault.id) return;
     watched.set(job.uid, { ...seen, reported: fault.id });
     raise(job, fault, () => {

@@ -22,6 +22,7 @@ import { type LogDecision, logTaker } from './logs.ts';
 import { openTrainingPods } from './pod-table.ts';
 import { type LoggingJob, wantedLogs } from './wanted-logs.ts';
 import { countWorkers } from './workers.ts';
+import { findStragglers } from './stragglers.ts';
 import type { SlowSettings } from '../../policy/progress/slow.ts';
 
 type Pod = Parameters<typeof trainingPodOf>[0];
@@ -99,7 +100,8 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     now: timing.now,
     log,
   });
-  const slowdowns = watchSlowdowns({ settings: slow, job, working: workers.of, raise: raiseSlow });
+  const stragglers = findStragglers(logs, pods, rankIn);
+  const slowdowns = watchSlowdowns({ settings: slow, job, working: workers.of, stragglers, raise: raiseSlow });
   /** By job: UID of the pod that wrote the last file that counted. */
   const fileWriters = new Map<string, string>();
   /** Oddities that were logged, by pod and kind, so that each is logged once. */

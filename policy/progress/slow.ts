@@ -1,6 +1,6 @@
 /** Whether training is slower than it was at its best in this attempt. Pure; times are those of the trainer's own clock. */
 
-import { type Fault, trainingSlow } from '../../contract/faults/faults.ts';
+import { type Fault, faultLimits, trainingSlow } from '../../contract/faults/faults.ts';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
 import { formatDuration } from '../../contract/settings/duration.ts';
@@ -61,16 +61,28 @@ export interface SlowReport extends Slowdown {
   readonly pod: string;
   readonly bestMs: number;
   readonly seenAt: string;
+  /** What else says which rank is slow. */
+  readonly found: Pick<Fault, 'witnesses' | 'suspects'>;
 }
 
-/** The same fault for the whole slowdown. It blames no node: in synchronous training all ranks take as long as the slowest. */
-export const slowFault = ({ uid }: JobRef, { pod, from, lastedMs, msPerStep, bestMs, seenAt }: SlowReport): Fault => ({
-  id: `slow/${uid}/${pod}/${from.step}/${from.at}`,
-  source: 'progress',
-  code: trainingSlow,
-  message: `half of the last steps took at least ${duration(msPerStep)}, ${(msPerStep / bestMs).toFixed(1)} times the ${duration(bestMs)} at best in this attempt, for ${formatDuration(lastedMs)} since step ${from.step}`,
-  seenAt,
-  job: uid,
-});
+/**
+ * The same fault for the whole slowdown. It blames no node: in synchronous training all ranks take as long as the slowest, and a suspect is one
+ * only for a preflight.
+ */
+export function slowFault({ uid }: JobRef, report: SlowReport): Fault {
+  const { pod, from, lastedMs, msPerStep, bestMs, seenAt, found } = report;
+  const suspected = (found.suspects ?? []).map((each) => `suspected: ${each.pod} on ${each.node}`);
+  const times = (msPerStep / bestMs).toFixed(1);
+  const what = `half of the last steps took at least ${duration(msPerStep)}, ${times} times the ${duration(bestMs)} at best in this attempt, for ${formatDuration(lastedMs)} since step ${from.step}`;
+  return {
+    id: `slow/${uid}/${pod}/${from.step}/${from.at}`,
+    source: 'progress',
+    code: trainingSlow,
+    message: [what, ...(found.witnesses ?? []), ...suspected].join('; ').slice(0, faultLimits.message),
+    seenAt,
+    job: uid,
+    ...found,
+  };
+}
 
 const duration = (ms: number): string => formatDuration(Number(ms.toPrecision(3)));

@@ -39,6 +39,7 @@ function lead(): void {
     settings: { times: 1.3, forMs: 60_000 },
     job: () => cluster.job,
     working: () => cluster.working,
+    stragglers: () => ({}),
     raise(_job, { code }, onLost) {
       raised.push(`${code} at ${step}`);
       lose = onLost;

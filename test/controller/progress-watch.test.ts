@@ -74,6 +74,7 @@ let written: number[];
 let paces: (Pace | undefined)[];
 let isLive: boolean;
 let raised: string[];
+let suspects: readonly string[] | undefined;
 let known: KnownJob | undefined;
 let progress: ProgressWatch;
 let registry: Registry;
@@ -92,7 +93,10 @@ beforeEach(() => {
     hang: {
       settings: { times: 1, leastMs: 10, witnesses: 2 },
       isLive: () => isLive,
-      raise: (owner, fault) => void raised.push(`${owner.uid} ${fault.code}`),
+      raise(owner, raisedFault) {
+        raised.push(`${owner.uid} ${raisedFault.code}`);
+        suspects = raisedFault.suspects?.map((each) => `${each.pod} on ${each.node}`);
+      },
     },
     slow: { times: 1.3, forMs: 60_000 },
     job: (asked) => (known && isSameJob(asked, known.ref) ? known : undefined),
@@ -215,6 +219,22 @@ describe('progress of training', () => {
     progress.take(ended(81, 122), 'gpu-1');
     progress.onMessage(faultMessage({ kind: 'job', job: ref }, fault));
     await until(() => paces.some((pace) => pace?.slow !== undefined));
+  });
+
+  it('that becomes slower has a suspect where its log names the slowest rank and all pods have as many GPUs', () => {
+    const resources = { limits: { 'nvidia.com/gpu': '8' } };
+    for (const object of [pod('master', 0, 'gpu-1'), pod('worker', 0, 'gpu-2'), pod('worker', 1, 'gpu-3')])
+      progress.see({
+        type: 'modified',
+        object: { ...object, spec: { ...object.spec, containers: [{ name: 'pytorch', resources }] } },
+      });
+    for (let step = 1, second = 1; step <= 80; step++, second += step <= 40 ? 1 : 2) {
+      const { at } = ended(step, second).progress;
+      const said = { pod: 'master-0', at, step, stepAt: at, straggler: { at, rank: 17, reports: step } };
+      progress.takeLogs({ node: 'gpu-1', read: ['master-0'], logs: [said] });
+    }
+    expect(raised).toEqual(['job-uid progress/slow']);
+    expect(suspects).toEqual(['llm-worker-1 on gpu-3']);
   });
 
   it.each<[sentence: string, message: WorkflowMessage]>([

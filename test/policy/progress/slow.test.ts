@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobProgress } from '../../../contract/progress/progress.ts';
-import { foldTrend, type PaceTrend, slowdownOf, slowFault } from '../../../policy/progress/slow.ts';
+import { foldTrend, type PaceTrend, slowdownOf, type SlowReport, slowFault } from '../../../policy/progress/slow.ts';
 
 const settings = { times: 1.3, forMs: 60_000 };
 const began = Date.parse('2026-11-21T07:00:00Z');
@@ -80,11 +80,12 @@ describe('training that takes longer than it did', () => {
 
   it('is reported with both paces as one fault of the job, and of no node', () => {
     const job = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' } as const;
-    const faultAfter = (count: number) => {
+    const faultAfter = (count: number, found: SlowReport['found'] = {}) => {
       const trend = seen(fast, every(2, count));
       const slow = slowdownOf(trend, settings);
       return (
-        slow && slowFault(job, { ...slow, pod: 'pod-uid', bestMs: trend.bestMs ?? 0, seenAt: '2026-11-21T08:00:00Z' })
+        slow &&
+        slowFault(job, { ...slow, pod: 'pod-uid', bestMs: trend.bestMs ?? 0, seenAt: '2026-11-21T08:00:00Z', found })
       );
     };
     const fault = faultAfter(slowFor);
@@ -96,6 +97,9 @@ describe('training that takes longer than it did', () => {
         'half of the last steps took at least 2s, 2.0 times the 1s at best in this attempt, for 1m since step 51',
     });
     expect(fault).not.toHaveProperty('node');
-    expect(faultAfter(slowFor + 100)?.id).toBe(fault?.id);
+    const suspect = { pod: 'llm-2', node: 'gpu-2', because: 'x' };
+    const later = faultAfter(slowFor + 100, { witnesses: ['rank 17 is the slowest'], suspects: [suspect] });
+    expect(later?.id).toBe(fault?.id);
+    expect(later?.message).toMatch(/; rank 17 is the slowest; suspected: llm-2 on gpu-2$/);
   });
 });
