@@ -32,8 +32,8 @@ interface WatchedTraining {
   /** What has to stay the same for steps to be comparable. */
   readonly run: string;
   readonly trend: PaceTrend;
-  /** Id of the fault that was reported for the slowdown. */
-  readonly reported?: string | undefined;
+  /** Whether its slowdown was reported. */
+  readonly isReported: boolean;
 }
 
 /** Jobs that are remembered; the one that has been silent for longest is forgotten first. */
@@ -54,9 +54,9 @@ export function watchSlowdowns({ settings, job: jobOf, working, stragglers, rais
     const job = jobOf(pod.job);
     if (!job || !canBeJudged(job, pod)) return;
     const run = runOf(job, pod, from);
-    const { trend, reported } = before?.run === run ? before : {};
+    const { trend, isReported = false } = before?.run === run ? before : {};
     const next = foldTrend(trend, progress, settings);
-    watched.set(uid, { run, trend: next, ...(next.slow && { reported }) });
+    watched.set(uid, { run, trend: next, isReported: isReported && next.slow !== undefined });
     const [oldest] = watched.keys();
     if (watched.size > mostJobs && oldest !== undefined) watched.delete(oldest);
     report(pod);
@@ -71,14 +71,13 @@ export function watchSlowdowns({ settings, job: jobOf, working, stragglers, rais
   function report({ uid: pod, job }: TrainingPod): void {
     const seen = watched.get(job.uid);
     const slow = seen && slowdownOf(seen.trend, settings);
-    if (!slow) return;
-    const [bestMs, seenAt] = [seen.trend.bestMs ?? 0, new Date().toISOString()];
-    const fault = slowFault(job, { ...slow, pod, bestMs, seenAt, found: stragglers(job, slow.from.at) });
-    if (seen.reported === fault.id) return;
-    watched.set(job.uid, { ...seen, reported: fault.id });
+    if (!slow || seen.isReported) return;
+    const found = stragglers(job, slow.from.at);
+    const fault = slowFault(job, { ...slow, pod, seenAt: new Date().toISOString(), found });
+    watched.set(job.uid, { ...seen, isReported: true });
     raise(job, fault, () => {
       const now = watched.get(job.uid);
-      if (now?.reported === fault.id) watched.set(job.uid, { ...now, reported: undefined });
+      if (now) watched.set(job.uid, { ...now, isReported: false });
     });
   }
 
@@ -87,7 +86,7 @@ export function watchSlowdowns({ settings, job: jobOf, working, stragglers, rais
     of(uid) {
       const { trend } = watched.get(uid) ?? {};
       const slow = trend && slowdownOf(trend, settings);
-      return slow && { since: slow.from.at, bestMsPerStep: Number(trend?.bestMs?.toPrecision(3)) };
+      return slow && { since: slow.from.at, bestMsPerStep: Number(slow.bestMs.toPrecision(3)) };
     },
     forget: (uid) => void watched.delete(uid),
   };

@@ -27,11 +27,12 @@ export interface Slowdown {
   /** Time of the steps since then, ms: neither other phases nor pauses count. */
   readonly lastedMs: number;
   readonly msPerStep: number;
+  readonly bestMs: number;
 }
 
 const unknown: PaceTrend = { pace: paceFrom(undefined) };
 
-/** Adds a report. Steps that run backwards, or are counted in another way, are of another attempt: nothing before them counts. */
+/** Adds a report. Nothing before a step back counts: a trainer has begun again, or counts in another way. */
 export function foldTrend(before: PaceTrend = unknown, progress: JobProgress, settings: SlowSettings): PaceTrend {
   const { last, steps } = before.pace;
   if (last && progress.step < last.step) return foldTrend(unknown, progress, settings);
@@ -43,12 +44,12 @@ export function foldTrend(before: PaceTrend = unknown, progress: JobProgress, se
   const bestMs = Math.min(before.bestMs ?? Infinity, msPerStep);
   if (msPerStep <= bestMs * limit(before, settings)) return { pace, bestMs };
   const { from = progress, lastedMs = 0 } = before.slow ?? {};
-  // A pause counts as the steps before and after it.
+  // Of a pause only the steps count.
   const tookMs = Math.min(pace.steps.at(-1) ?? 0, msPerStep) * (progress.step - last.step);
-  return { pace, bestMs, slow: { from, lastedMs: lastedMs + tookMs, msPerStep } };
+  return { pace, bestMs, slow: { from, lastedMs: lastedMs + tookMs, msPerStep, bestMs } };
 }
 
-/** A slowdown ends at half of the limit: a pace that varies around the limit is one slowdown. */
+/** A slowdown ends at half of the excess: a pace that varies around the limit is one slowdown. */
 const limit = (trend: PaceTrend, settings: SlowSettings): number =>
   slowdownOf(trend, settings) ? (1 + settings.times) / 2 : settings.times;
 
@@ -59,7 +60,6 @@ export const slowdownOf = ({ slow }: PaceTrend, { forMs }: SlowSettings): Slowdo
 /** What is known of a slowdown when it is reported. `seenAt`: RFC 3339. */
 export interface SlowReport extends Slowdown {
   readonly pod: string;
-  readonly bestMs: number;
   readonly seenAt: string;
   /** What else says which rank is slow. */
   readonly found: Pick<Fault, 'witnesses' | 'suspects'>;
