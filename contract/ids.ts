@@ -104,6 +104,7 @@ export const eventReasons = {
   jobResized: 'JobResized',
   standbyNodeTaken: 'StandbyNodeTaken',
   trainingHangs: 'TrainingHangs',
+  trainingSlow: 'TrainingSlow',
   jobPaused: 'JobPaused',
   recoveryHeld: 'RecoveryHeld',
   recoveryRefused: 'RecoveryRefused',

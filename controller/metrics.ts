@@ -17,6 +17,7 @@ export interface ControllerMetrics {
   readonly progressOdd: Counter<'what'>;
   readonly progressWrites: Counter<'result'>;
   readonly trainingHangs: Counter;
+  readonly trainingSlowdowns: Counter;
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
   readonly podFaults: Counter<'code'>;
@@ -89,6 +90,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     progressOdd: new Counter({ ...table.progressOdd, registers }),
     progressWrites: new Counter({ ...table.progressWrites, registers }),
     trainingHangs: new Counter({ ...table.trainingHangs, registers }),
+    trainingSlowdowns: new Counter({ ...table.trainingSlowdowns, registers }),
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     podFaults: new Counter({ ...table.podFaults, registers }),

@@ -26,6 +26,8 @@ export interface Trainer {
   readonly checkpointStep: number;
   /** The present attempt makes no further step; the next one does. */
   stall(): void;
+  /** Each step takes so long from the next one on. */
+  pace(msPerStep: number): void;
   /** Once resolved, no step is made and nothing reported. */
   stop(): Promise<void>;
 }
@@ -61,6 +63,7 @@ export function startTrainer(
   };
   let attempt: string | undefined;
   let stalled: string | undefined;
+  let { msPerStep } = training;
 
   async function makeStep(): Promise<void> {
     const seen = await wholeAttempt(cluster.api, job);
@@ -75,7 +78,7 @@ export function startTrainer(
   }
 
   async function train(): Promise<void> {
-    for (let next = Date.now(); !ending.signal.aborted; next = Math.max(next + training.msPerStep, Date.now())) {
+    for (let next = Date.now(); !ending.signal.aborted; next = Math.max(next + msPerStep, Date.now())) {
       await sleep(Math.max(0, next - Date.now()), undefined, { signal: ending.signal }).catch(() => undefined);
       if (!ending.signal.aborted) await makeStep().catch(() => undefined);
     }
@@ -91,6 +94,9 @@ export function startTrainer(
     },
     stall() {
       stalled = attempt;
+    },
+    pace(ms) {
+      msPerStep = ms;
     },
     stop: () => {
       ending.abort();

@@ -33,8 +33,12 @@ export function foldEvent(seen: FoldedLog | undefined, event: LogEvent, at: stri
       return { ...seen, at, phase: phases[event.phase], phaseAt: at };
     case 'watchdog':
       return { ...seen, at, watchdogs: [...(seen?.watchdogs ?? []), logged(event, at)].slice(-logLimits.watchdogs) };
+    case 'straggler': {
+      const { rank } = event;
+      const before = seen?.straggler?.rank === rank ? seen.straggler.reports : 0;
+      return { ...seen, at, straggler: { at, rank, reports: before + 1 } };
+    }
     case 'torchrun':
-    case 'straggler':
       return seen;
   }
 }

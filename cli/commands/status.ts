@@ -117,8 +117,15 @@ export function describe(job: JobStatus, { recovery, cause, budget, progress }: 
   ].join('\n');
 }
 
-const trainingLine = ({ step, checkpointStep, at }: JobProgress, now: number): string =>
-  `step ${step}${checkpointStep === undefined ? '' : `, checkpoint ${checkpointStep}`}, ${ago(at, now)}`;
+const trainingLine = ({ step, checkpointStep, at, pace }: JobProgress, now: number): string =>
+  [
+    `step ${step}${checkpointStep === undefined ? '' : `, checkpoint ${checkpointStep}`}, ${ago(at, now)}`,
+    ...(pace?.slow
+      ? [
+          `slow since ${clockTime(pace.slow.since, now)}: ${formatDuration(pace.msPerStep)} a step, ${formatDuration(pace.slow.bestMsPerStep)} at best in this attempt`,
+        ]
+      : []),
+  ].join('; ');
 
 /** Usage in the budget's window, with its limits, or without settings in the last hour. */
 function budgetLine(

@@ -9,6 +9,7 @@ import {
   capacityChoices,
   checkpointStrategies,
   hangResponses,
+  slowResponses,
   recoveryModes,
   restartLevels,
 } from '../../contract/job/job-overrides.ts';
@@ -50,6 +51,7 @@ const overrides = z.looseObject({
   allowedSizes: z.array(z.int().min(1)).optional(),
   level: z.enum(restartLevels).optional(),
   hang: z.enum(hangResponses).optional(),
+  slow: z.enum(slowResponses).optional(),
   retries: z.int().min(0).max(100).optional(),
   suppression: z.looseObject({ codes: z.array(z.string()), until: time, reason: z.string() }).optional(),
   logFormat: z.enum(logChoices).optional(),

@@ -85,6 +85,9 @@ export const trainingHangs = 'progress/hang';
 /** Code of the fault of a job that makes no step, as far as its log shows, while nothing else says that it hangs. It is only reported. */
 export const noStepInLog = 'progress/no-step';
 
+/** Code of the fault of a job whose steps take longer than they did. It blames no node, and is only reported. */
+export const trainingSlow = 'progress/slow';
+
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
 

@@ -169,7 +169,7 @@ export const faultSources = {
     mayPrecede: 'another node of the same verdict',
   },
   progress: {
-    observes: 'training that makes no progress',
+    observes: 'training that makes no progress, or makes it more slowly than before',
     needs: 'a trainer that reports its steps ([progress](../progress.md))',
     reporter: 'controller',
     codes: /^progress\/[\w-]{1,40}$/,

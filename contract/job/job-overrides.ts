@@ -25,6 +25,10 @@ export type RestartLevel = (typeof restartLevels)[number];
 export const hangResponses = ['ignore', 'notify', 'recover'] as const;
 export type HangResponse = (typeof hangResponses)[number];
 
+/** Whether training that has become slower is reported. */
+export const slowResponses = ['ignore', 'notify'] as const;
+export type SlowResponse = (typeof slowResponses)[number];
+
 /** Names of the annotations; `kube/jobs/overrides.ts` reads them. */
 export const overrideAnnotations = {
   mode: 'kcover.io/mode',
@@ -34,6 +38,7 @@ export const overrideAnnotations = {
   allowedSizes: 'kcover.io/shapes',
   level: 'kcover.io/first-level',
   hang: 'kcover.io/hang',
+  slow: 'kcover.io/slow',
   retries: 'kcover.io/retries',
   suppression: 'kcover.io/suppress',
   logFormat: 'kcover.io/log-format',
@@ -71,6 +76,7 @@ export interface JobOverrides {
   /** The first level that is tried. */
   readonly level?: RestartLevel;
   readonly hang?: HangResponse;
+  readonly slow?: SlowResponse;
   /** Recoveries in the budget's window that blame its own code, 0 to 100. */
   readonly retries?: number;
   /** Faults that lead to nothing until a time. */

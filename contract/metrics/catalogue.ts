@@ -108,6 +108,11 @@ export const metricTable = {
       help: 'Training hangs that were detected; a new leader counts a lasting one again',
       labelNames: [],
     },
+    trainingSlowdowns: {
+      name: 'kcover_training_slowdowns_total',
+      help: 'Slowdowns of training that were detected',
+      labelNames: [],
+    },
     signalsSent: { name: 'kcover_signals_sent_total', help: 'Calls that Temporal accepted', labelNames: ['signal'] },
     signalFailures: {
       name: 'kcover_signal_failures_total',

@@ -4,7 +4,15 @@ import { z } from 'zod';
 import { isObjectName, isObjectUid } from '../object-names.ts';
 import { plainLine, time } from '../plain-line.schema.ts';
 import { nodePattern } from '../preflight/preflight.ts';
-import { logFormats, logLimits, type LoggedWatchdog, type LogReport, type LogReports, type WantedLog } from './logs.ts';
+import {
+  logFormats,
+  logLimits,
+  type LoggedStraggler,
+  type LoggedWatchdog,
+  type LogReport,
+  type LogReports,
+  type WantedLog,
+} from './logs.ts';
 import { progressPhases } from './progress.ts';
 
 const count = z.int().min(0);
@@ -23,6 +31,12 @@ const watchdog = z.strictObject({
   lastCompleted: position.exactOptional(),
 }) satisfies z.ZodType<LoggedWatchdog>;
 
+const straggler = z.strictObject({
+  at: time,
+  rank: count,
+  reports: z.int().min(1),
+}) satisfies z.ZodType<LoggedStraggler>;
+
 const report = z.strictObject({
   pod: z.string().refine(isObjectUid),
   at: time,
@@ -32,6 +46,7 @@ const report = z.strictObject({
   checkpointAt: time.exactOptional(),
   phase: z.enum(progressPhases).exactOptional(),
   phaseAt: time.exactOptional(),
+  straggler: straggler.exactOptional(),
   watchdogs: z.array(watchdog).max(logLimits.watchdogs).exactOptional(),
 }) satisfies z.ZodType<LogReport>;
 

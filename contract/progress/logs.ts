@@ -75,6 +75,15 @@ export interface LoggedWatchdog {
   readonly lastCompleted?: number;
 }
 
+/** The rank that the trainer's last reports name as the slowest. */
+export interface LoggedStraggler {
+  /** Of the last one: RFC 3339, ms, the node's clock. */
+  readonly at: string;
+  readonly rank: number;
+  /** How many in a row. */
+  readonly reports: number;
+}
+
 /** What the log of the present container says. Times are those of its lines: RFC 3339, ms, the node's clock. */
 export interface LogReport {
   /** UID of the pod. */
@@ -91,6 +100,7 @@ export interface LogReport {
   readonly phaseAt?: string;
   /** The last ones, oldest first. */
   readonly watchdogs?: readonly LoggedWatchdog[];
+  readonly straggler?: LoggedStraggler;
 }
 
 export interface LogReports {

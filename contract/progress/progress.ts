@@ -41,6 +41,8 @@ export interface Pace {
   readonly msPerStep: number;
   /** Between two checkpoints. */
   readonly stepsPerCheckpoint?: number;
+  /** While training is slower than it was in this attempt. `since`: RFC 3339. */
+  readonly slow?: { readonly since: string; readonly bestMsPerStep: number };
 }
 
 /** Value of the annotation `kcover.io/training`. */

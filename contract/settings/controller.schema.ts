@@ -4,28 +4,17 @@ import { z } from 'zod';
 import { actions } from '../faults/faults.ts';
 import { isObjectName } from '../object-names.ts';
 import { preflightLimits } from '../preflight/preflight.ts';
-import { trainerStatusAudience } from '../progress/trainer-status.ts';
 import { roundsAudience } from '../preflight/rounds.ts';
-import { logChoices, logLimits } from '../progress/logs.ts';
 import { agentAudience } from '../wire/reports.ts';
 import { formatDuration } from './duration.ts';
 import { lokiSettings } from './loki.schema.ts';
 import { external } from './external.schema.ts';
+import { progressSettings } from './progress.schema.ts';
 import { duration, health, listen, log, taint, temporal } from './values.schema.ts';
 
 const conditionType = z.string().regex(/^[A-Za-z](?:[\w./-]{0,48}[A-Za-z0-9])?$/, {
   error: 'must be a condition type of at most 50 letters, digits, dots, slashes and dashes',
 });
-
-const logPattern = (group: 'step' | 'checkpoint') =>
-  z
-    .string()
-    .min(1)
-    .max(logLimits.pattern)
-    .optional()
-    .describe(
-      `Pattern for the lines of logs of jobs that choose neither a format nor patterns, with the group \`(?<${group}>...)\`; it takes the place of what a known format says`,
-    );
 
 /** Conditions that others write on nodes. */
 const conditions = z
@@ -193,46 +182,7 @@ export const controllerSettings = z.strictObject({
     })
     .prefault({})
     .describe('Rounds that the controller plans for preflight containers that ask for them'),
-  progress: z
-    .strictObject({
-      audience: z
-        .string()
-        .min(1)
-        .default(trainerStatusAudience)
-        .describe('Audience of the tokens of training pods that report their own steps'),
-      every: duration('15s').describe('Least time between two writes of the progress annotations of one job'),
-      hang: z
-        .strictObject({
-          times: z
-            .number()
-            .min(1)
-            .default(20)
-            .describe('Training hangs when no step comes for so many times its median step'),
-          least: duration('10m').describe('At least this long without a step'),
-          witnesses: z
-            .int()
-            .min(1)
-            .max(2)
-            .default(2)
-            .describe(
-              'Of a job whose steps are read in its logs: 2: a watchdog must have written to a log too, otherwise the missing steps are only reported',
-            ),
-        })
-        .prefault({}),
-      logs: z
-        .strictObject({
-          format: z
-            .enum(logChoices)
-            .default('auto')
-            .describe(
-              'Format of the logs of jobs that write no progress file, where the job does not choose one; off: their logs are not read, unless the job chooses a format',
-            ),
-          step: logPattern('step'),
-          checkpoint: logPattern('checkpoint'),
-        })
-        .prefault({}),
-    })
-    .prefault({}),
+  progress: progressSettings,
   loki: lokiSettings,
   leaderElection: z
     .strictObject({

@@ -88,6 +88,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
       raise: (job, fault, onLost) =>
         enqueue({ outbox, log, signal }, faultMessage({ kind: 'job', job }, fault), onLost),
     },
+    slow: { times: progressSettings.slow.times, forMs: progressSettings.slow.for },
     job: (ref) => jobs.get(ref),
     metrics,
     log,

@@ -1,6 +1,6 @@
 /** What the logs of the present attempts say, in memory. */
 
-import type { LoggedWatchdog, LogReport } from '../../contract/progress/logs.ts';
+import type { LoggedStraggler, LoggedWatchdog, LogReport } from '../../contract/progress/logs.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 import { type LoggedProgress, progressOfLogs, type RankLog } from '../../policy/progress/log-progress.ts';
 import { judgeWatchdogs, type WatchdogFindings } from '../../policy/progress/watchdogs.ts';
@@ -20,6 +20,8 @@ export interface LogTable {
   progressOf(job: string): LoggedProgress<PodLog> | undefined;
   /** What watchdogs have written since then (RFC 3339). */
   watchdogsOf(job: string, since: string): WatchdogFindings;
+  /** The rank that the newest straggler report since then names. */
+  stragglerOf(job: string, since: string): LoggedStraggler | undefined;
   forget(job: string): void;
 }
 
@@ -57,6 +59,11 @@ export function openLogTable(isLatest: (pod: string) => boolean): LogTable {
       const read = logsOf(job).filter(({ pod }) => isRead(pod));
       return judgeWatchdogs(read.map(({ pod, report }) => ({ pod, watchdogs: watchdogsSince(report, since) })));
     },
+    stragglerOf: (job, since) =>
+      logsOf(job)
+        .flatMap(({ report }) => report?.straggler ?? [])
+        .filter(({ at }) => Date.parse(at) >= Date.parse(since))
+        .toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))[0],
     forget: (job) => [...members.of(job)].forEach(drop),
   };
 }

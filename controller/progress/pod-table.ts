@@ -10,6 +10,8 @@ export interface TrainingPods {
   /** It is gone. */
   remove(uid: string): void;
   get(uid: string): TrainingPod | undefined;
+  /** The present pods of the job, by UID, that has their progress. */
+  presentOf(job: string): readonly TrainingPod[];
   /** For every job, the pods of its latest attempt that may still report, each with the job that has its progress. None of an unknown job. */
   writersOn(node: string): readonly TrainingPod[];
   /** Whether the pod is of the latest attempt of its job and may still report: it is present; or it is terminating, or went recently, and no later pod has begun. */
@@ -115,6 +117,8 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
     put: (pod) => put(pod),
     remove,
     get: (uid) => pods.get(uid)?.pod,
+    presentOf: (job) =>
+      [...pods.values()].flatMap(({ pod, topJob }) => (topJob?.uid === job && pod.present ? [pod] : [])),
     writersOn: (node) => on(node).filter(({ uid }) => isLatest(uid)),
     isLatest,
     lookAgain,

@@ -15,12 +15,15 @@ import { logDefects } from '../log-defects.ts';
 import type { KnownJob } from '../watch/known-jobs.ts';
 import { type CountedProgress, decideProgress, type ProgressFileDecision } from './decide-file.ts';
 import { type HangOptions, watchHangs } from './hangs.ts';
+import { watchSlowdowns } from './slowdowns.ts';
 import { createProgressWriter, type ProgressWriterOptions, type WriterClock, type WriteResult } from './writer.ts';
 import { openLogTable } from './log-table.ts';
 import { type LogDecision, logTaker } from './logs.ts';
 import { openTrainingPods } from './pod-table.ts';
 import { type LoggingJob, wantedLogs } from './wanted-logs.ts';
 import { countWorkers } from './workers.ts';
+import { findStragglers } from './stragglers.ts';
+import type { SlowSettings } from '../../policy/progress/slow.ts';
 
 type Pod = Parameters<typeof trainingPodOf>[0];
 
@@ -30,11 +33,12 @@ export interface ProgressOptions {
   readonly everyMs: number;
   readonly logDefaults: LogDefaults;
   readonly hang: Pick<HangOptions, 'settings' | 'isLive' | 'raise'>;
+  readonly slow: SlowSettings;
   /** The job, or its owner, if it exists. */
   readonly job: (job: JobRef) => KnownJob | undefined;
   readonly metrics: Pick<
     ControllerMetrics,
-    'progressFiles' | 'logReports' | 'progressOdd' | 'progressWrites' | 'trainingHangs'
+    'progressFiles' | 'logReports' | 'progressOdd' | 'progressWrites' | 'trainingHangs' | 'trainingSlowdowns'
   >;
   readonly log: Logger;
   /** Nothing is written after it aborts. */
@@ -68,7 +72,7 @@ const remindMs = 60_000;
 const lookMs = 1000;
 
 export function watchProgress(options: ProgressOptions): ProgressWatch {
-  const { write, everyMs, logDefaults, hang, job, metrics, log, signal } = options;
+  const { write, everyMs, logDefaults, hang, slow, job, metrics, log, signal } = options;
   const timing = timingUntil(signal, log);
   const pods = openTrainingPods(timing.now, (ref) => job(ref)?.ref);
   const workers = countWorkers((ref) => job(ref)?.ref ?? ref);
@@ -77,6 +81,7 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     write,
     annotated: (ref) => job(ref)?.progress,
     isOptedIn: (ref) => job(ref)?.optedIn === true,
+    slow: ({ uid }) => slowdowns.of(uid),
     isLatest: pods.isLatest,
     timing,
     onWrite: reportWrite,
@@ -94,6 +99,8 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     now: timing.now,
     log,
   });
+  const stragglers = findStragglers(logs, pods, rankIn);
+  const slowdowns = watchSlowdowns({ settings: slow, job, working: workers.of, stragglers, raise: raiseSlow });
   /** By job: UID of the pod that wrote the last file that counted. */
   const fileWriters = new Map<string, string>();
   /** Oddities that were logged, by pod and kind, so that each is logged once. */
@@ -119,6 +126,12 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
   function raise(...[ref, fault, onLost]: Parameters<HangOptions['raise']>): void {
     metrics.trainingHangs.inc();
     log.warn({ job: ref, fault }, `${jobTitle(ref)} makes no progress`);
+    hang.raise(ref, fault, onLost);
+  }
+
+  function raiseSlow(...[ref, fault, onLost]: Parameters<HangOptions['raise']>): void {
+    metrics.trainingSlowdowns.inc();
+    log.warn({ job: ref, fault }, `${jobTitle(ref)} trains more slowly than before`);
     hang.raise(ref, fault, onLost);
   }
 
@@ -167,7 +180,10 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     for (const each of odd) reportOdd(pod, each);
     const accepted = writer.take(pod, from === 'file' ? rank : behindFiles + rank, progress);
     if (accepted === 'stepped-back') reportOdd(pod, 'step-back');
-    if (accepted !== 'not-its-turn') hangs.take(pod, writer.newest(pod.job.uid) ?? progress, from);
+    if (accepted === 'not-its-turn') return;
+    const newest = writer.newest(pod.job.uid) ?? progress;
+    hangs.take(pod, newest, from);
+    slowdowns.take(pod, newest, from);
   }
 
   /** Dated by our own clock: the step was done just before. */
@@ -206,6 +222,7 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     forget({ uid }) {
       writer.forget(uid);
       hangs.forget(uid);
+      slowdowns.forget(uid);
       logs.forget(uid);
       fileWriters.delete(uid);
     },

@@ -5,7 +5,7 @@
  */
 
 import type { JobRef } from '../../contract/job/jobs.ts';
-import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { JobProgress, Pace } from '../../contract/progress/progress.ts';
 import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 import {
   afterBreak,
@@ -23,6 +23,8 @@ export interface ProgressWriterOptions {
   readonly write: (job: JobRef, progress: JobProgress) => Promise<boolean>;
   /** What the job's annotations say, if known. */
   readonly annotated: (job: JobRef) => JobProgress | undefined;
+  /** What makes it slow, while it is. */
+  readonly slow: (job: JobRef) => Pace['slow'];
   /** Whether the job is opted in; progress of others is remembered, and not written. */
   readonly isOptedIn: (job: JobRef) => boolean;
   /** Whether a pod, by UID, belongs to the latest attempt, and may still report. */
@@ -125,7 +127,8 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
     const done = { ...progress, at: doneAt(progress, pod, newest ?? kept.written), pod: pod.uid };
     kept.pace = foldPace(kept.pace, done);
     const pace = paceOf(kept.pace);
-    kept.newest = { ...done, ...(pace && { pace }) };
+    const slow = options.slow(pod.job);
+    kept.newest = { ...done, ...(pace && { pace: { ...pace, ...(slow && { slow }) } }) };
     plan(kept);
     return reportingRank?.pod === pod.uid && newest !== undefined && progress.step < newest.step
       ? 'stepped-back'

@@ -12,6 +12,7 @@ import {
   referenceOverrides,
   type RestartLevel,
   restartLevels,
+  slowResponses,
   overrideAnnotations,
 } from '../../contract/job/job-overrides.ts';
 import { oneLine } from '../../contract/text.ts';
@@ -51,6 +52,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     read.theirs('minReplicas', wholeNumber(1, 100_000)),
   );
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
+  const slow = read.ours('slow', oneOf(slowResponses))?.means;
   const suppression = read.ours('suppression', suppressionOf)?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
   const logFormat = read.ours('logFormat', oneOf(logChoices))?.means;
@@ -71,6 +73,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     ...(allowedSizes && { allowedSizes }),
     ...(level && { level: level.means }),
     ...(hang && { hang }),
+    ...(slow && { slow }),
     ...(retries && { retries: retries.means }),
     ...(suppression && { suppression }),
     ...(logFormat && { logFormat }),

@@ -35,9 +35,19 @@ function noteOf(text: string | undefined): TrainingNote {
   return { ...(known && { phase: known }), ...(believed && { pace: believed }), ...(isUid(pod) && { pod }) };
 }
 
-function paceOf({ msPerStep, stepsPerCheckpoint }: Readonly<Record<string, unknown>>): Pace | undefined {
+function paceOf({ msPerStep, stepsPerCheckpoint, slow }: Readonly<Record<string, unknown>>): Pace | undefined {
   if (!isAmount(msPerStep, weekMs)) return undefined;
-  return { msPerStep, ...(isAmount(stepsPerCheckpoint, Number.MAX_SAFE_INTEGER) && { stepsPerCheckpoint }) };
+  const slowdown = slowdownOf(fieldsOf(slow));
+  return {
+    msPerStep,
+    ...(isAmount(stepsPerCheckpoint, Number.MAX_SAFE_INTEGER) && { stepsPerCheckpoint }),
+    ...(slowdown && { slow: slowdown }),
+  };
+}
+
+function slowdownOf({ since, bestMsPerStep }: Readonly<Record<string, unknown>>): Pace['slow'] {
+  const from = typeof since === 'string' ? instant(since) : undefined;
+  return from !== undefined && isAmount(bestMsPerStep, weekMs) ? { since: from, bestMsPerStep } : undefined;
 }
 
 const isUid = (value: unknown): value is string => typeof value === 'string' && /^[\w-]{1,64}$/.test(value);

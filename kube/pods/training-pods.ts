@@ -4,6 +4,8 @@ import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import { type PodPlace, memberOf } from './ranks.ts';
 import { timeOf } from '../client/time.ts';
+import { acceleratorsIn } from '../nodes/nodes.ts';
+import { requestsOf } from './requests.ts';
 
 export interface TrainingPod {
   readonly name: string;
@@ -15,6 +17,8 @@ export interface TrainingPod {
   readonly workload: string;
   readonly place: PodPlace;
   readonly node: string;
+  /** How many it asks for, of whatever resource; absent where it asks for none. */
+  readonly accelerators?: number;
   /** RFC 3339, whole seconds, the node's clock: start of the first of its containers, of those that run or ran last. Absent before. */
   readonly startedAt?: string;
   /** Whether it belongs to the present attempt: it is neither terminating nor ended. */
@@ -31,6 +35,7 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
   const { metadata, status } = pod;
   const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
   const startedAt = (status?.containerStatuses ?? []).flatMap((container) => startOf(container) ?? []).toSorted()[0];
+  const accelerators = Object.values(acceleratorsIn(requestsOf(pod.spec))).reduce((sum, count) => sum + count, 0);
   return {
     name: metadata?.name ?? '',
     uid: metadata?.uid ?? '',
@@ -39,6 +44,7 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
     workload: member.workload.name,
     place: member.place,
     node,
+    ...(accelerators > 0 && { accelerators }),
     ...(startedAt !== undefined && { startedAt }),
     present: !ended && metadata?.deletionTimestamp === undefined,
     ...(ended && { ended }),

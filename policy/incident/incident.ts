@@ -1,5 +1,5 @@
 import { formatDuration } from '../../contract/settings/duration.ts';
-import { type Fault, noStepInLog, trainingHangs } from '../../contract/faults/faults.ts';
+import { type Fault, noStepInLog, trainingHangs, trainingSlow } from '../../contract/faults/faults.ts';
 import type { HangResponse, JobSuppression } from '../../contract/job/job-overrides.ts';
 import { faultsSentence } from '../../contract/faults/sentence.ts';
 import { traitsOf } from '../../contract/faults/sources.ts';
@@ -30,6 +30,7 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     if (because !== undefined) return [{ id: fault.id, because }];
     if (isHistory(fault, facts))
       return [{ id: fault.id, because: `${fault.message}, at ${fault.seenAt}`, notify: 'history' as const }];
+    if (fault.code === trainingSlow) return [{ id: fault.id, because: fault.message, notify: 'slow' as const }];
     if (fault.code === noStepInLog) return [notifyOnly(fault, policy.hang === 'ignore' ? 'ignore' : 'notify')];
     return fault.code === trainingHangs && policy.hang !== 'recover' ? [notifyOnly(fault, policy.hang)] : [];
   });

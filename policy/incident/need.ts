@@ -1,6 +1,6 @@
 /** Whether a fault still needs a stop, from the present pods and the progress of training. */
 
-import { type Fault, nodeNotReady, noStepInLog, trainingHangs } from '../../contract/faults/faults.ts';
+import { type Fault, nodeNotReady, noStepInLog, trainingHangs, trainingSlow } from '../../contract/faults/faults.ts';
 import type { AttemptPod, JobView } from '../../contract/job/jobs.ts';
 import type { RecoveryFacts } from '../../contract/recovery/recovery.ts';
 import { movedOnMs } from './incident.ts';
@@ -48,6 +48,7 @@ function whyUntouched(fault: Fault, facts: RecoveryFacts, recoversHangs: boolean
   if (fault.pod) return isOfAttempt(fault.pod, fault.seenAt, facts) ? undefined : whyReplaced(fault.pod.name, pods);
   if (fault.code === noStepInLog) return 'only the log says that training hangs, which an Event has reported';
   if (fault.code === trainingHangs) return recoversHangs ? undefined : 'training hangs, which an Event has reported';
+  if (fault.code === trainingSlow) return 'training is slow, which an Event has reported';
   const isOn = (some: readonly AttemptPod[]): boolean =>
     fault.node !== undefined && some.some(({ node }) => node === fault.node);
   const isLost = fault.code === nodeNotReady;

@@ -16,7 +16,8 @@ export interface PaceObservations {
   readonly checkpoints: readonly number[];
 }
 
-const mostReports = 20;
+/** Size of the window. */
+export const mostReports = 20;
 
 /** Whether no step is expected in this phase. */
 export const isResting = (phase: ProgressPhase | undefined): boolean => phase !== undefined && phase !== 'training';

@@ -4,6 +4,7 @@ import {
   capacityChoices,
   checkpointStrategies,
   hangResponses,
+  slowResponses,
   overrideAnnotations as ours,
   recoveryModes,
   restartLevels,
@@ -180,6 +181,12 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
     limit: 'recovery.jobMay.hang',
     example: { [ours.hang]: 'recover' },
     does: 'it is restarted when it hangs',
+  },
+  slow: {
+    values: slowResponses.join(', '),
+    means: 'whether an Event says that training has become slower',
+    example: { [ours.slow]: 'ignore' },
+    does: 'its steps may take longer, as when its batches grow',
   },
   retries: {
     values: 'a whole number from 0 to 100',

@@ -13,7 +13,7 @@ export const policyPage = (): string =>
     ),
     '# Policy of a recovery',
     "What decides how a job is recovered: `recovery` in the worker's [settings](settings.md), and what the job asks for by its annotations, as far as the operator lets it. What each step does with it: [recovery](../recovery.md). `kcover plan JOB` says what would be done now, and `kcover config check worker FILE` what a file leads to.",
-    'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training counts as stalled). Where faults come from: [sources](sources.md).',
+    'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` and `progress.slow` of the controller (when training counts as stalled, or as slow). Where faults come from: [sources](sources.md).',
     '## What the operator says',
     'Each example is a whole file: one setting, and the default of all others.',
     ...groups().flatMap(([name, describe, fields]) => [

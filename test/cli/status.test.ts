@@ -88,6 +88,10 @@ suite('the page of kcover status', () => {
       '  training   step 1200, checkpoint 1100, 12s ago',
     );
     expect(lines({ step: 1200, at })).toContain('  training   step 1200, 12s ago');
+    const pace = { msPerStep: 2000, slow: { since: '2026-11-21T07:00:00Z', bestMsPerStep: 1250 } };
+    expect(lines({ step: 1200, at, pace })).toContainEqual(
+      expect.stringMatching(/12s ago; slow since .*: 2s a step, 1.3s at best in this attempt$/),
+    );
   });
 
   it('shows the cause of the last incident, and how much the budget allows', () => {

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import type { LogReport } from '../../contract/progress/logs.ts';
-import type { ProgressFile } from '../../contract/progress/progress.ts';
+import type { Pace, ProgressFile } from '../../contract/progress/progress.ts';
 import { faultMessage, jobEndMessage, type WorkflowMessage, recoverMessage } from '../../controller/outbox/messages.ts';
 import { controllerMetrics } from '../../controller/metrics.ts';
 import { type ProgressWatch, watchProgress } from '../../controller/progress/watch.ts';
@@ -62,21 +62,30 @@ const file = (rank: number, step: number): ProgressFile => ({
   writtenAt: '2026-11-21T07:01:00.000Z',
   progress: { step, at: '2026-11-21T07:01:00.000Z' },
 });
+/** A step of rank 0 that was done in this second of the training. */
+const ended = (step: number, second: number): ProgressFile => {
+  const at = new Date(Date.parse('2026-11-21T07:01:00Z') + second * 1000).toISOString();
+  return { ...file(0, step), writtenAt: at, progress: { step, at } };
+};
 const fault = { id: 'f', source: 'kernel', code: 'xid/79', message: 'gone', seenAt: '2026-11-21T07:02:00Z' } as const;
 
 let over: AbortController;
 let written: number[];
+let paces: (Pace | undefined)[];
 let isLive: boolean;
 let raised: string[];
+let suspects: readonly string[] | undefined;
 let known: KnownJob | undefined;
 let progress: ProgressWatch;
 let registry: Registry;
 
 beforeEach(() => {
   [over, written, isLive, raised, known, registry] = [new AbortController(), [], true, [], job, new Registry()];
+  paces = [];
   progress = watchProgress({
-    async write(_job, { step }) {
+    async write(_job, { step, pace }) {
       written.push(step);
+      paces.push(pace);
       return true;
     },
     everyMs: 3600_000,
@@ -84,8 +93,12 @@ beforeEach(() => {
     hang: {
       settings: { times: 1, leastMs: 10, witnesses: 2 },
       isLive: () => isLive,
-      raise: (owner, fault) => void raised.push(`${owner.uid} ${fault.code}`),
+      raise(owner, raisedFault) {
+        raised.push(`${owner.uid} ${raisedFault.code}`);
+        suspects = raisedFault.suspects?.map((each) => `${each.pod} on ${each.node}`);
+      },
     },
+    slow: { times: 1.3, forMs: 60_000 },
     job: (asked) => (known && isSameJob(asked, known.ref) ? known : undefined),
     metrics: controllerMetrics(registry, {
       leading: () => true,
@@ -196,6 +209,32 @@ describe('progress of training', () => {
     await until(() => raised.length > 1);
     expect(raised).toEqual(['job-uid progress/hang', 'job-uid progress/hang']);
     expect(await registry.getSingleMetricAsString('kcover_training_hangs_total')).toMatch(/ 2$/m);
+  });
+
+  it('that becomes slower is reported to its job, and noted on it', async () => {
+    for (let step = 1, second = 1; step <= 80; step++, second += step <= 40 ? 1 : 2)
+      progress.take(ended(step, second), 'gpu-1');
+    expect(raised).toEqual(['job-uid progress/slow']);
+    expect(await registry.getSingleMetricAsString('kcover_training_slowdowns_total')).toMatch(/ 1$/m);
+    progress.take(ended(81, 122), 'gpu-1');
+    progress.onMessage(faultMessage({ kind: 'job', job: ref }, fault));
+    await until(() => paces.some((pace) => pace?.slow !== undefined));
+  });
+
+  it('that becomes slower has a suspect where its log names the slowest rank and all pods have as many GPUs', () => {
+    const resources = { limits: { 'nvidia.com/gpu': '8' } };
+    for (const object of [pod('master', 0, 'gpu-1'), pod('worker', 0, 'gpu-2'), pod('worker', 1, 'gpu-3')])
+      progress.see({
+        type: 'modified',
+        object: { ...object, spec: { ...object.spec, containers: [{ name: 'pytorch', resources }] } },
+      });
+    for (let step = 1, second = 1; step <= 80; step++, second += step <= 40 ? 1 : 2) {
+      const { at } = ended(step, second).progress;
+      const said = { pod: 'master-0', at, step, stepAt: at, straggler: { at, rank: 17, reports: step } };
+      progress.takeLogs({ node: 'gpu-1', read: ['master-0'], logs: [said] });
+    }
+    expect(raised).toEqual(['job-uid progress/slow']);
+    expect(suspects).toEqual(['llm-worker-1 on gpu-3']);
   });
 
   it.each<[sentence: string, message: WorkflowMessage]>([

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { JobRef } from '../../contract/job/jobs.ts';
-import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { JobProgress, Pace } from '../../contract/progress/progress.ts';
 import {
   createProgressWriter,
   type ProgressWriterOptions,
@@ -31,6 +31,7 @@ let writes: string[];
 let last: JobProgress | undefined;
 let answer: () => boolean | Promise<boolean>;
 let optedIn: boolean;
+let slow: Pace['slow'];
 let writer: ProgressWriter;
 let over: AbortController;
 
@@ -45,7 +46,7 @@ beforeEach(() => {
     () => true,
     true,
   ];
-  over = new AbortController();
+  [over, slow] = [new AbortController(), undefined];
   open();
 });
 
@@ -60,6 +61,7 @@ function open(more: Partial<ProgressWriterOptions> = {}): void {
       return answer();
     },
     annotated: () => annotated,
+    slow: () => slow,
     isOptedIn: () => optedIn,
     isLatest: (uid) => !gone.has(uid),
     timing: {
@@ -275,6 +277,13 @@ describe('the progress annotations of a job', () => {
     writer.take(pod('b'), 0, step(5, { at: later }));
     await pass(0);
     expect(last).toEqual({ step: 5, at: later, pod: 'b' });
+  });
+
+  it('have what makes training slow, while it is', async () => {
+    slow = { since: at, bestMsPerStep: 200 };
+    for (const second of [0, 1]) writer.take(pod('p'), 0, step(second, { at: `2026-11-21T07:01:0${second}.000Z` }));
+    await pass(0);
+    expect(last?.pace).toEqual({ msPerStep: 1000, slow });
   });
 
   it('have the pace with the next step, and are not written for it alone', async () => {

@@ -14,18 +14,30 @@ const oldMs = 5 * 60_000;
 export const mayBeOver = ({ code, pod, seenAt }: Fault, now: number): boolean =>
   code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < now - oldMs);
 
-/** One Event for each training hang; one per job for failures from before its opt-in, because the key is the same again. */
+/** One Event for each training hang and each slowdown; one per job for failures from before its opt-in, because the key is the same again. */
 export function dismissalEvents(job: JobRef, dismissed: IncidentDecision['dismissed']): readonly Announcement[] {
   const warning = { about: { kind: 'job', job }, type: 'Warning' } as const;
   const hangs = dismissed
     .filter(({ notify }) => notify === 'hang')
     .map(({ id, because }) => ({ ...warning, reason: eventReasons.trainingHangs, message: because, key: id }));
-  const [oldest, ...more] = dismissed.filter(({ notify }) => notify === 'history');
-  if (!oldest) return hangs;
-  const which = `${oldest.because}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
   const recover = `kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
+  const slow = dismissed
+    .filter(({ notify }) => notify === 'slow')
+    .map(({ id, because }) => ({
+      ...warning,
+      reason: eventReasons.trainingSlow,
+      message: `${because}; nothing is done about it; a restart tests its nodes first, where its pods have a preflight: ${recover}`,
+      key: id,
+    }));
+  const [oldest, ...more] = dismissed.filter(({ notify }) => notify === 'history');
+  if (!oldest) return [...hangs, ...slow];
+  const which = `${oldest.because}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
   const message = `failed before kcover began to look after the job, so it is ignored: ${which}; if training makes no progress: ${recover}`;
-  return [...hangs, { ...warning, reason: eventReasons.failureBeforeOptIn, message, key: `${job.uid}/history` }];
+  return [
+    ...hangs,
+    ...slow,
+    { ...warning, reason: eventReasons.failureBeforeOptIn, message, key: `${job.uid}/history` },
+  ];
 }
 
 /** The same key again is the same Event. */

@@ -40,6 +40,16 @@ describe('what a log has said so far', () => {
     expect(kept.map(({ rank }) => rank)).toEqual(Array.from({ length: 16 }, (_, index) => 34 + index));
   });
 
+  it('counts the straggler reports that name the same rank in a row', () => {
+    const names = (rank: number) => ({ kind: 'straggler', rank }) as const;
+    expect(fold(names(3), names(3), { kind: 'step', step: 7 }, names(3))?.straggler).toEqual({
+      at: at(3),
+      rank: 3,
+      reports: 3,
+    });
+    expect(fold(names(3), names(3), names(4))?.straggler).toEqual({ at: at(2), rank: 4, reports: 1 });
+  });
+
   it('is a report that the controller can read, whatever the lines say', () => {
     const word = oneof(
       string({ unit: 'binary', maxLength: 40 }),

@@ -42,7 +42,7 @@ describe('the progress that a job reports', () => {
       step: 7,
       at,
       phase: 'evaluating',
-      pace: { msPerStep: 0.5, stepsPerCheckpoint: 100 },
+      pace: { msPerStep: 0.5, stepsPerCheckpoint: 100, slow: { since: at, bestMsPerStep: 0.25 } },
       pod,
     } as const;
     expect(note(trainingNote(progress) ?? '')).toEqual(progress);
@@ -57,6 +57,12 @@ describe('the progress that a job reports', () => {
     ['an unknown phase', '{"phase":"resting","pace":{"msPerStep":5}}', { pace: { msPerStep: 5 } }],
     ['a pace that stands', '{"phase":"training","pace":{"msPerStep":0}}', { phase: 'training' }],
     ['a pace that runs backwards', '{"pace":{"msPerStep":-1}}', {}],
+    [
+      'a slowdown without a time',
+      '{"pace":{"msPerStep":5,"slow":{"since":"long ago","bestMsPerStep":2}}}',
+      { pace: { msPerStep: 5 } },
+    ],
+    ['a slowdown without a pace', `{"pace":{"msPerStep":5,"slow":{"since":"${at}"}}}`, { pace: { msPerStep: 5 } }],
     ['a pace without end', '{"pace":{"msPerStep":1e999}}', {}],
     ['a pace of more than a week', '{"pace":{"msPerStep":604800001}}', {}],
     ['a pace in words', '{"pace":{"msPerStep":"5"}}', {}],

@@ -250,6 +250,23 @@ describe('training that hangs', () => {
   });
 });
 
+describe('training that has become slower', () => {
+  it('is only reported, beside whatever else is wrong', () => {
+    const slow = {
+      id: 's',
+      source: 'progress',
+      code: 'progress/slow',
+      message: 'half of the last steps took at least 2s',
+      seenAt: '2026-11-21T07:09:03Z',
+      job: job.uid,
+    } as const;
+    const dismissed = [{ id: 's', because: slow.message, notify: 'slow' }];
+    expect(decideIncident(facts({ faults: [slow] }), settings())).toMatchObject({ kind: 'nothing', dismissed });
+    const broken = kernelFault({ quarantine: quarantined });
+    expect(decideIncident(facts({ faults: [slow, broken] }), settings())).toMatchObject({ kind: 'open', dismissed });
+  });
+});
+
 describe('a job that a person has paused', () => {
   const paused = { by: 'ada', reason: 'debugging' };
 

@@ -243,7 +243,7 @@ describe('a decision and its plan', () => {
     });
   });
 
-  it('restarts a job whose training hangs, and leaves it alone when a step came since', () => {
+  it('restarts a job whose training hangs, and leaves it alone when a step came since, or when it is only slow', () => {
     const hang = {
       id: 'h',
       source: 'progress',
@@ -264,6 +264,10 @@ describe('a decision and its plan', () => {
       kind: 'end',
       outcome: 'cancelled',
       because: 'training continues',
+    });
+    expect(decideRecovery({ ...stood, fresh: [{ ...hang, code: 'progress/slow' }] }, act)).toMatchObject({
+      kind: 'end',
+      because: 'training is slow, which an Event has reported',
     });
   });
 });
