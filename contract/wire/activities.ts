@@ -13,6 +13,7 @@ import type { NodeHistory } from '../node/history.ts';
 import type { NodeRecord, NodeView, Quarantined } from '../node/nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from '../preflight/preflight.ts';
 import type { PreflightNote } from '../preflight/runs.ts';
+import type { AskRequest } from '../progress/restart.ts';
 import type { VerifyRequest, VerifyResult } from '../recovery/verification.ts';
 import type {
   CapacityDecision,
@@ -210,8 +211,8 @@ export interface Activities {
   }): Promise<{ readonly taken: readonly string[] }>;
   /** Changes the size or the priority of a job that this incident has suspended. */
   resizeJob(request: ResizeRequest): Promise<ResizeResult>;
-  /** Asks the processes of a job, by an annotation, to restart training in place. */
-  askProcesses(request: { readonly incident: string; readonly job: JobRef; readonly attempt: number }): Promise<void>;
+  /** Asks the processes of a job, by annotations that the controller passes on, to restart training in place. */
+  askProcesses(request: AskRequest): Promise<void>;
   /** Captures evidence of an attempt before it is stopped. */
   captureEvidence(request: EvidenceRequest): Promise<Evidence>;
   /** Removes the need-recovery label. */

@@ -19,6 +19,7 @@ import { createProgressWriter, type ProgressWriterOptions, type WriterClock, typ
 import { openLogTable } from './log-table.ts';
 import { type LogDecision, logTaker } from './logs.ts';
 import { openTrainingPods } from './pod-table.ts';
+import { type AskedPod, passOnRestarts, type RestartOptions, type Restarts } from './restarts.ts';
 import { type LoggingJob, wantedLogs } from './wanted-logs.ts';
 import { countWorkers } from './workers.ts';
 
@@ -27,6 +28,7 @@ type Pod = Parameters<typeof trainingPodOf>[0];
 export interface ProgressOptions {
   /** As the progress writer needs it. */
   readonly write: ProgressWriterOptions['write'];
+  readonly writeAnswers: RestartOptions['write'];
   readonly everyMs: number;
   /** Format of the logs of a job that chooses none. */
   readonly logFormat: LogChoice;
@@ -53,6 +55,9 @@ export interface ProgressWatch {
   wantedLogs(node: string): readonly WantedLog[];
   /** Takes a step that this pod reports about itself; returns what it counts as. */
   takeStep(podUid: string, step: number): ProgressFileDecision['answer'];
+  /** Whether this pod is asked to restart training in its processes. */
+  restartOf: Restarts['requestFor'];
+  answerRestart: Restarts['answer'];
   /** Called for every message that is sent. If it may open an incident, the last known progress of its jobs is written at once, before they are stopped. */
   onMessage(message: WorkflowMessage): void;
   /** The job is known now, or its owner. */
@@ -69,7 +74,7 @@ const remindMs = 60_000;
 const lookMs = 1000;
 
 export function watchProgress(options: ProgressOptions): ProgressWatch {
-  const { write, everyMs, logFormat, hang, job, metrics, log, signal } = options;
+  const { write, writeAnswers, everyMs, logFormat, hang, job, metrics, log, signal } = options;
   const timing = timingUntil(signal, log);
   const pods = openTrainingPods(timing.now, (ref) => job(ref)?.ref);
   const workers = countWorkers((ref) => job(ref)?.ref ?? ref);
@@ -95,6 +100,7 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     now: timing.now,
     log,
   });
+  const restarts = passOnRestarts({ pod: askedPod, write: writeAnswers, now: Date.now });
   /** By job: UID of the pod that wrote the last file that counted. */
   const fileWriters = new Map<string, string>();
   /** Oddities that were logged, by pod and kind, so that each is logged once. */
@@ -181,6 +187,13 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     return take({ namespace, job: pod.workload, rank, writtenAt: at, progress: { step, at } }, pod.node);
   }
 
+  function askedPod(uid: string): AskedPod | undefined {
+    const pod = pods.isLatest(uid) ? pods.get(uid) : undefined;
+    const known = pod && job(pod.job);
+    const rank = pod && rankIn(pod);
+    return known && rank !== undefined ? { job: known, rank, createdAt: pod.createdAt } : undefined;
+  }
+
   return {
     see({ type, object }) {
       const { namespace = '', uid = '', ownerReferences } = object.metadata ?? {};
@@ -194,6 +207,8 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     takeLogs,
     wantedLogs: (node) => wantedLogs(pods.writersOn(node), loggingJob, logFormat),
     takeStep,
+    restartOf: restarts.requestFor,
+    answerRestart: restarts.answer,
     onMessage({ kind, starts }) {
       if (kind !== 'faultsObserved' && kind !== 'recover') return;
       if (starts?.kind === 'job') writer.hasten(starts.job);
@@ -208,6 +223,7 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
       writer.forget(uid);
       hangs.forget(uid);
       logs.forget(uid);
+      restarts.forget(uid);
       fileWriters.delete(uid);
     },
   };

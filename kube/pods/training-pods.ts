@@ -3,7 +3,7 @@
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import { type PodPlace, memberOf } from './ranks.ts';
-import { timeOf } from '../client/time.ts';
+import { timeOf, timeOrEpoch } from '../client/time.ts';
 
 export interface TrainingPod {
   readonly name: string;
@@ -15,6 +15,8 @@ export interface TrainingPod {
   readonly workload: string;
   readonly place: PodPlace;
   readonly node: string;
+  /** RFC 3339, whole seconds, the API server's clock. */
+  readonly createdAt: string;
   /** RFC 3339, whole seconds, the node's clock: start of the first of its containers, of those that run or ran last. Absent before. */
   readonly startedAt?: string;
   /** Whether it belongs to the present attempt: it is neither terminating nor ended. */
@@ -39,6 +41,7 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
     workload: member.workload.name,
     place: member.place,
     node,
+    createdAt: timeOrEpoch(metadata?.creationTimestamp),
     ...(startedAt !== undefined && { startedAt }),
     present: !ended && metadata?.deletionTimestamp === undefined,
     ...(ended && { ended }),

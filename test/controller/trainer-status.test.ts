@@ -33,6 +33,8 @@ beforeEach(() => {
     take: () => 'no-pod' as const,
     takeLogs: () => [],
     wantedLogs: () => [],
+    restartOf: () => undefined,
+    answerRestart: async () => false,
     takeStep(pod: string, step: number) {
       taken.push([pod, step]);
       return 'counted' as const;
