@@ -1,7 +1,5 @@
 /** A restart inside the processes of a job (level `process`): what its training pods are asked over HTTP, and what they answer. */
 
-import type { JobRef } from '../job/jobs.ts';
-
 /** GET: what the pod is asked. POST: its answer. */
 export const restartPath = '/v1/restart-in-process';
 
@@ -23,13 +21,6 @@ export interface AskedRestart extends RestartRequest {
   readonly askedAt: string;
   /** Absent before the first. */
   readonly answers?: RestartAnswers;
-}
-
-/** From the recovery that asks. */
-export interface AskRequest extends Pick<AskedRestart, 'reason' | 'askedAt' | 'deadline'> {
-  readonly incident: string;
-  readonly job: JobRef;
-  readonly attempt: number;
 }
 
 /** Id of a question. */

@@ -13,9 +13,9 @@ import type { NodeHistory } from '../node/history.ts';
 import type { NodeRecord, NodeView, Quarantined } from '../node/nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from '../preflight/preflight.ts';
 import type { PreflightNote } from '../preflight/runs.ts';
-import type { AskRequest } from '../progress/restart.ts';
 import type { VerifyRequest, VerifyResult } from '../recovery/verification.ts';
 import type {
+  AskRequest,
   CapacityDecision,
   CapacityFacts,
   CapacityPlan,

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 async function train(): Promise<TorchAttempt> {
-  const options = ['--steps=60', '--checkpoint-every=10', '--least-step-seconds=0.1', '--timeout-seconds=8'];
+  const options = ['--steps=60', '--checkpoint-every=10', '--least-step-seconds=0.1', '--timeout-seconds=20'];
   const { environment } = intake;
   attempt = await startAttempt(directory, options, { script: 'train_in_process.py', ranks: 1, environment });
   return attempt;
