@@ -83,18 +83,23 @@ export function passOnRestarts({ pod, write, now }: RestartOptions): Restarts {
 
   /** One write at a time for each job; answers that arrive during one are in the next. */
   function save(job: JobRef, answered: Answered): Promise<boolean> {
-    answered.writing ??= writeAll(job, answered).finally(() => (answered.writing = undefined));
+    answered.writing ??= writeAll(job, answered);
     return answered.writing;
   }
 
   async function writeAll(job: JobRef, answered: Answered): Promise<boolean> {
     let exists = true;
-    while (answered.isNew && exists) {
-      const { id, answers } = answered;
-      exists = await write(job, id, answers);
-      answered.isNew = answered.answers !== answers;
+    try {
+      while (answered.isNew && exists) {
+        const { id, answers } = answered;
+        exists = await write(job, id, answers);
+        answered.isNew = answered.answers !== answers;
+      }
+      return exists;
+    } finally {
+      // In the same turn as the last look, so that no answer waits for a write that does not have it.
+      answered.writing = undefined;
     }
-    return exists;
   }
 
   return { requestFor, answer, forget: (uid) => void jobs.delete(uid) };
