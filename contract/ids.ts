@@ -52,6 +52,10 @@ export const annotations = {
   training: 'kcover.io/training',
   /** On a job whose processes are asked to restart training in place: `<incident id>#<attempt>`. */
   restartInProcess: 'kcover.io/restart-in-process',
+  /** On such a job: `AskedRestart` as JSON. */
+  restartAsked: 'kcover.io/restart-asked',
+  /** On such a job: what its ranks answered, `RestartAnswers` with the id of the question as JSON. */
+  restartAnswers: 'kcover.io/restart-answers',
   /** On a job that kcover shrank: how many pods it had before. */
   podsBefore: 'kcover.io/pods-before',
   /** On a standby node that a recovery took: `<namespace>/<name>/<time of its first fault>`. */

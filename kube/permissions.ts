@@ -85,9 +85,18 @@ export const permissions = {
       changes: { labels: [leaderLabel.key] },
     },
     ...onJobs({ verbs: look, why: 'sees jobs opt in, finish and disappear' }),
-    ...onJobs({ verbs: ['patch'], tenants: true, why: 'writes the progress annotations' }, () => ({
-      annotations: [annotations.step, annotations.checkpointStep, annotations.progressAt, annotations.training],
-    })),
+    ...onJobs(
+      { verbs: ['patch'], tenants: true, why: 'writes the progress annotations, and the answers of ranks' },
+      () => ({
+        annotations: [
+          annotations.step,
+          annotations.checkpointStep,
+          annotations.progressAt,
+          annotations.training,
+          annotations.restartAnswers,
+        ],
+      }),
+    ),
     { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], why: 'authenticates agents' },
     {
       apiGroup: 'coordination.k8s.io',
@@ -190,6 +199,7 @@ export const permissions = {
         annotations: [
           annotations.suspendedBy,
           annotations.restartInProcess,
+          annotations.restartAsked,
           annotations.podsBefore,
           annotations.preflight,
         ],

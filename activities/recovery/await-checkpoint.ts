@@ -2,12 +2,13 @@
 
 import { Context } from '@temporalio/activity';
 import type { Activities } from '../../contract/wire/activities.ts';
-import { annotations } from '../../contract/ids.ts';
 import type { JobView } from '../../contract/job/jobs.ts';
+import { restartId, restartLimits } from '../../contract/progress/restart.ts';
 import type { CheckpointRequest, CheckpointResult } from '../../contract/recovery/plan.ts';
+import { oneLine } from '../../contract/text.ts';
 import { whyEnded } from '../../kube/jobs/attempt-progress.ts';
 import { awaitJob, type LookResult } from '../../kube/jobs/wait.ts';
-import { annotateJob } from '../../kube/jobs/jobs.ts';
+import { askRestart } from '../../kube/jobs/jobs.ts';
 import { observationClock, observedOf } from '../../kube/client/observation-clock.ts';
 import { judgeCheckpoint, type LatestProgress, latestOf } from '../../policy/recovery/checkpoint.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -17,8 +18,13 @@ export const checkpointActivities = (
   dependencies: Dependencies,
 ): Pick<Activities, 'awaitCheckpoint' | 'askProcesses'> => ({
   awaitCheckpoint: (request) => awaitCheckpoint(dependencies, request),
-  askProcesses: ({ incident, job, attempt }) =>
-    annotateJob(dependencies.kube, job, { [annotations.restartInProcess]: `${incident}#${attempt}` }),
+  askProcesses: ({ incident, job, attempt, reason, askedAt, deadline }) =>
+    askRestart(dependencies.kube, job, {
+      id: restartId(incident, attempt),
+      reason: oneLine(reason, restartLimits.reason),
+      askedAt,
+      deadline,
+    }),
 });
 
 async function awaitCheckpoint(

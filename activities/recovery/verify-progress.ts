@@ -3,11 +3,13 @@
 import { Context } from '@temporalio/activity';
 import type { JobView } from '../../contract/job/jobs.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { AskedRestart } from '../../contract/progress/restart.ts';
 import type { VerifyRequest, VerifyResult } from '../../contract/recovery/verification.ts';
 import { whyEnded } from '../../kube/jobs/attempt-progress.ts';
 import { awaitJob, type LookResult } from '../../kube/jobs/wait.ts';
 import { observationClock, observedOf } from '../../kube/client/observation-clock.ts';
 import { judgeProgress, type ProgressObservations, foldProgress } from '../../policy/progress/progress.ts';
+import { answersInWords, answersTo } from '../../policy/progress/restart.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { reportInHeartbeats } from '../heartbeats.ts';
 
@@ -20,19 +22,26 @@ export async function verifyProgress(
   const startedAt = info.scheduledTimestampMs;
   const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
   let seen = seenBefore(info.heartbeatDetails);
+  let restart: AskedRestart | undefined;
 
   const judge = (progress?: JobProgress): LookResult<VerifyResult> => {
     const decision = judgeProgress({ request, progress, seen, startedAt, lateFrom: clock.lateFrom }, clock.time());
     if (decision.kind === 'wait') return decision;
     const { because } = decision;
-    if (decision.kind === 'verified' && seen) return { answer: { kind: 'verified', progress: seen.last, because } };
+    const said = request.asked !== undefined && { answers: answersInWords(answersTo(request.asked, restart)) };
+    if (decision.kind === 'verified' && seen)
+      return { answer: { kind: 'verified', progress: seen.last, because, ...said } };
     const moves = decision.kind === 'unverified' && decision.moves === true && { moves: true as const };
-    return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because } };
+    return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because, ...said } };
   };
   const look = (job: JobView | undefined): LookResult<VerifyResult> => {
     seen = foldProgress(seen, job?.progress, request, clock.time());
+    restart = job?.restart ?? restart;
     const end = endOf(job, request, seen);
     if (end) return { answer: end };
+    const answers = answersTo(request.asked, restart);
+    if (answers.refused)
+      return { answer: { kind: 'unverified', because: 'a rank refused', answers: answersInWords(answers) } };
     return judge(job?.progress);
   };
 

@@ -2,6 +2,7 @@
 
 import type { JobOverrides } from './job-overrides.ts';
 import type { JobProgress } from '../progress/progress.ts';
+import type { AskedRestart } from '../progress/restart.ts';
 
 /** Kinds of job that kcover can stop and restart, each with the word people type (`pytorchjob/llm`); `kube/jobs/kinds/` holds the rest of each. */
 export const jobKindNames = {
@@ -83,6 +84,8 @@ export interface JobView {
   readonly overrides?: JobOverrides;
   /** How far training is, where it is reported. */
   readonly progress?: JobProgress;
+  /** The last question to its processes to restart training in place. */
+  readonly restart?: AskedRestart;
   readonly resourceVersion: string;
 }
 

@@ -2,6 +2,7 @@
 
 import type { CapacityChoice, RestartLevel } from '../job/job-overrides.ts';
 import type { JobRef } from '../job/jobs.ts';
+import type { AskedRestart } from '../progress/restart.ts';
 import type { Outcome } from './outcomes.ts';
 
 /** State of the training: no longer running, running but likely to fail soon, running slowly. */
@@ -86,6 +87,13 @@ export interface CapacityPlan {
   readonly least: number;
   /** Allowed sizes, largest first; missing: all; empty: only the present one. */
   readonly allowedSizes?: readonly number[];
+}
+
+/** Request to ask the processes of a job to restart training in place. */
+export interface AskRequest extends Pick<AskedRestart, 'reason' | 'askedAt' | 'deadline'> {
+  readonly incident: string;
+  readonly job: JobRef;
+  readonly attempt: number;
 }
 
 /** Request to wait for a checkpoint. */

@@ -22,10 +22,19 @@ export interface VerifyRequest {
   readonly stallMs: number;
   /** Total, ms. */
   readonly mostMs: number;
+  /** Id of the question to the processes: when a rank refuses it, nothing more is awaited. */
+  readonly asked?: string;
 }
 
+/** `answers`: of the ranks to the question, in words. */
 export type VerifyResult =
-  | { readonly kind: 'verified'; readonly progress: JobProgress; readonly because: string }
+  | { readonly kind: 'verified'; readonly progress: JobProgress; readonly because: string; readonly answers?: string }
   /** `moves`: training makes steps, but has not passed the last one before the stop. */
-  | { readonly kind: 'unverified'; readonly progress?: JobProgress; readonly because: string; readonly moves?: true }
+  | {
+      readonly kind: 'unverified';
+      readonly progress?: JobProgress;
+      readonly because: string;
+      readonly moves?: true;
+      readonly answers?: string;
+    }
   | { readonly kind: 'ended'; readonly outcome: Outcome; readonly because: string };

@@ -15,6 +15,7 @@ import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload 
 import type { PreflightNote } from '../preflight/runs.ts';
 import type { VerifyRequest, VerifyResult } from '../recovery/verification.ts';
 import type {
+  AskRequest,
   CapacityDecision,
   CapacityFacts,
   CapacityPlan,
@@ -212,8 +213,8 @@ export interface Activities {
   }): Promise<{ readonly taken: readonly string[] }>;
   /** Changes the size or the priority of a job that this incident has suspended. */
   resizeJob(request: ResizeRequest): Promise<ResizeResult>;
-  /** Asks the processes of a job, by an annotation, to restart training in place. */
-  askProcesses(request: { readonly incident: string; readonly job: JobRef; readonly attempt: number }): Promise<void>;
+  /** Asks the processes of a job, by annotations that the controller passes on, to restart training in place. */
+  askProcesses(request: AskRequest): Promise<void>;
   /** Captures evidence of an attempt before it is stopped. */
   captureEvidence(request: EvidenceRequest): Promise<Evidence>;
   /** Removes the need-recovery label. */

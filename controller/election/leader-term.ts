@@ -4,7 +4,7 @@ import type { ControllerSettings } from '../../contract/settings/settings.schema
 import type { Logger } from 'pino';
 import type { Kube } from '../../kube/client/connection.ts';
 import type { QuarantineTaint } from '../../kube/nodes/nodes.ts';
-import { writeProgress } from '../../kube/jobs/jobs.ts';
+import { writeProgress, writeRestartAnswers } from '../../kube/jobs/jobs.ts';
 import type { PreflightPod } from '../../kube/pods/preflight-pods.ts';
 import { type AgentLiveness, whyUnobservable } from '../../policy/node/agent-liveness.ts';
 import { type Outbox, openOutbox, type Sender } from '../outbox/outbox.ts';
@@ -76,6 +76,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const { signal } = over;
   const progress = watchProgress({
     write: (ref, said) => writeProgress(kube, ref, said),
+    writeAnswers: (ref, id, answers) => writeRestartAnswers(kube, ref, id, answers),
     everyMs: progressSettings.every,
     logDefaults: progressSettings.logs,
     hang: {

@@ -16,6 +16,7 @@ import { preflightPath } from '../../contract/preflight/files.ts';
 import { roundsPath } from '../../contract/preflight/rounds.ts';
 import { logPath } from '../../contract/progress/logs.ts';
 import { progressPath } from '../../contract/progress/progress.ts';
+import { restartPath } from '../../contract/progress/restart.ts';
 import { trainerStatusPath } from '../../contract/progress/trainer-status.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import type { AgentRegistry } from './agents.ts';
@@ -32,6 +33,7 @@ import { type ProgressTaker, takeProgress } from '../progress/endpoint.ts';
 import { type ExternalCollector, takeExternalReports } from '../external/endpoint.ts';
 import { externalReaders } from '../external/formats.ts';
 import { type AuthenticateSender, authenticateSenders } from '../external/senders.ts';
+import { takeRestartAnswers } from '../progress/restart-endpoint.ts';
 import { takeTrainerStatus } from '../progress/trainer-status.ts';
 import { openRefusals } from './refusals.ts';
 import {
@@ -109,6 +111,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
       [logPath]: authenticate.agents,
       [roundsPath]: authenticate.preflights,
       [trainerStatusPath]: authenticate.trainers,
+      [restartPath]: authenticate.trainers,
       ...externalPaths(options, now),
     },
     leading: () => collector() !== undefined,
@@ -138,6 +141,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
   const progress = { progress: () => collector()?.progress, reporterOf, reject };
   takeProgress(server, progress);
   takeTrainerStatus(server, progress);
+  takeRestartAnswers(server, progress);
   takeExternalReports(server, { ...options, settings: options.external, limits: limits.faults, senderOf, reject });
   openRounds(server, { rounds: () => collector()?.rounds, reporterOf, reject });
 

@@ -3,8 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import { type TrainerStatusAnswer, trainerStatusPath } from '../../contract/progress/trainer-status.ts';
 import { trainerStatus } from '../../contract/progress/trainer-status.schema.ts';
-import { firstIssue, notLeading, refused } from '../intake/reporter.ts';
+import { firstIssue, refused } from '../intake/reporter.ts';
 import type { ProgressEndpoint } from './endpoint.ts';
+import { listed, pollOf } from './restart-endpoint.ts';
 
 /** Bytes of a request. */
 const bodyLimit = 64 * 1024;
@@ -15,11 +16,10 @@ export function takeTrainerStatus(server: FastifyInstance, { progress, reporterO
     if (!pod) return reject(reply, refused('unauthenticated', 'a bearer token is needed'));
     const parsed = trainerStatus.safeParse(request.body);
     if (!parsed.success) return reject(reply, refused('malformed', firstIssue(parsed.error.issues)));
-    const taker = progress();
-    if (!taker) return reject(reply, notLeading());
-    if (!taker.isUpToDate()) return reject(reply, refused('kube-unreachable', 'the pods of jobs are not listed yet'));
+    const taker = listed(progress());
+    if ('rejection' in taker) return reject(reply, taker);
     const step = parsed.data;
     const counted = step !== undefined && taker.takeStep(pod.podUid, step) === 'counted';
-    return reply.code(200).send({ counted } satisfies TrainerStatusAnswer);
+    return reply.code(200).send({ counted, ...pollOf(taker, pod.podUid) } satisfies TrainerStatusAnswer);
   });
 }

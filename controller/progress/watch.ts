@@ -19,7 +19,9 @@ import { watchSlowdowns } from './slowdowns.ts';
 import { createProgressWriter, type ProgressWriterOptions, type WriterClock, type WriteResult } from './writer.ts';
 import { openLogTable } from './log-table.ts';
 import { type LogDecision, logTaker } from './logs.ts';
+import { oddityReporter } from './oddities.ts';
 import { openTrainingPods } from './pod-table.ts';
+import { type AskedPod, passOnRestarts, type RestartOptions, type Restarts } from './restarts.ts';
 import { type LoggingJob, wantedLogs } from './wanted-logs.ts';
 import { countWorkers } from './workers.ts';
 import { findStragglers } from './stragglers.ts';
@@ -30,6 +32,7 @@ type Pod = Parameters<typeof trainingPodOf>[0];
 export interface ProgressOptions {
   /** As the progress writer needs it. */
   readonly write: ProgressWriterOptions['write'];
+  readonly writeAnswers: RestartOptions['write'];
   readonly everyMs: number;
   readonly logDefaults: LogDefaults;
   readonly hang: Pick<HangOptions, 'settings' | 'isLive' | 'raise'>;
@@ -56,6 +59,9 @@ export interface ProgressWatch {
   wantedLogs(node: string): readonly WantedLog[];
   /** Takes a step that this pod reports about itself; returns what it counts as. */
   takeStep(podUid: string, step: number): ProgressFileDecision['answer'];
+  /** Whether this pod is asked to restart training in its processes. */
+  restartOf: Restarts['requestFor'];
+  answerRestart: Restarts['answer'];
   /** Called for every message that is sent. If it may open an incident, the last known progress of its jobs is written at once, before they are stopped. */
   onMessage(message: WorkflowMessage): void;
   /** The job is known now, or its owner. */
@@ -72,7 +78,7 @@ const remindMs = 60_000;
 const lookMs = 1000;
 
 export function watchProgress(options: ProgressOptions): ProgressWatch {
-  const { write, everyMs, logDefaults, hang, slow, job, metrics, log, signal } = options;
+  const { write, writeAnswers, everyMs, logDefaults, hang, slow, job, metrics, log, signal } = options;
   const timing = timingUntil(signal, log);
   const pods = openTrainingPods(timing.now, (ref) => job(ref)?.ref);
   const workers = countWorkers((ref) => job(ref)?.ref ?? ref);
@@ -101,10 +107,10 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
   });
   const stragglers = findStragglers(logs, pods, rankIn);
   const slowdowns = watchSlowdowns({ settings: slow, job, working: workers.of, stragglers, raise: raiseSlow });
+  const restarts = passOnRestarts({ pod: askedPod, write: writeAnswers, now: Date.now });
   /** By job: UID of the pod that wrote the last file that counted. */
   const fileWriters = new Map<string, string>();
-  /** Oddities that were logged, by pod and kind, so that each is logged once. */
-  const reported = new Set<string>();
+  const reportOdd = oddityReporter(metrics.progressOdd, log);
   let remindedAt = -Infinity;
 
   function reportWrite(ref: JobRef, result: WriteResult, error?: unknown): void {
@@ -112,15 +118,6 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     if (result !== 'failed' || signal.aborted || performance.now() - remindedAt < remindMs) return;
     remindedAt = performance.now();
     log.warn({ job: ref, err: error }, `the progress of ${jobTitle(ref)} cannot be written yet`);
-  }
-
-  function reportOdd({ uid, job: ref }: TrainingPod, what: string): void {
-    metrics.progressOdd.inc({ what });
-    const key = `${uid} ${what}`;
-    if (reported.has(key)) return;
-    if (reported.size >= 10_000) reported.clear();
-    reported.add(key);
-    log.warn({ job: ref, what }, `the progress of ${jobTitle(ref)} is implausible: ${oddities[what] ?? what}`);
   }
 
   function raise(...[ref, fault, onLost]: Parameters<HangOptions['raise']>): void {
@@ -196,6 +193,13 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     return take({ namespace, job: pod.workload, rank, writtenAt: at, progress: { step, at } }, pod.node);
   }
 
+  function askedPod(uid: string): AskedPod | undefined {
+    const pod = pods.isLatest(uid) ? pods.get(uid) : undefined;
+    const known = pod && job(pod.job);
+    const rank = pod && rankIn(pod);
+    return known && rank !== undefined ? { job: known, rank, createdAt: pod.createdAt } : undefined;
+  }
+
   return {
     see({ type, object }) {
       const { namespace = '', uid = '', ownerReferences } = object.metadata ?? {};
@@ -209,6 +213,8 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     takeLogs,
     wantedLogs: (node) => wantedLogs(pods.writersOn(node), loggingJob, logDefaults),
     takeStep,
+    restartOf: restarts.requestFor,
+    answerRestart: restarts.answer,
     onMessage({ kind, starts }) {
       if (kind !== 'faultsObserved' && kind !== 'recover') return;
       if (starts?.kind === 'job') writer.hasten(starts.job);
@@ -224,16 +230,11 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
       hangs.forget(uid);
       slowdowns.forget(uid);
       logs.forget(uid);
+      restarts.forget(uid);
       fileWriters.delete(uid);
     },
   };
 }
-
-const oddities: Readonly<Record<string, string>> = {
-  clock: 'its time is impossible; the time of the file is used instead',
-  'checkpoint-ahead': 'its checkpoint is of a later step; it counts as one of this step',
-  'step-back': 'its step is below the one before; the newer file counts',
-};
 
 const timingUntil = (signal: AbortSignal, log: Logger): WriterClock => ({
   now: () => performance.now(),

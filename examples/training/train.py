@@ -31,7 +31,11 @@ TOLD_TO_END = 143
 
 def main():
     options = read_options()
-    rank, device = join_group(options)
+    train(options, *join_group(options))
+
+
+def train(options, rank, device, before_step=lambda: None):
+    """Trains to the end and exits. `before_step` may raise, to leave the group: train_in_process.py."""
     log = Log(rank)
     checkpoints = Checkpoints(options.checkpoints, options.keep, log)
     progress = Progress(log if rank == 0 else None)
@@ -66,6 +70,7 @@ def main():
     pace = Pace()
     any_rank_ends = False
     while step < options.steps and not any_rank_ends:
+        before_step()
         begun = time.monotonic()
         inputs, targets = data.batch_of(step)
         optimizer.zero_grad()
@@ -111,14 +116,14 @@ def read_options():
     return parser.parse_args()
 
 
-def join_group(options):
-    """The identity of this process, from the environment that torchrun sets."""
+def join_group(options, **group):
+    """The identity of this process, from `group` or the environment that torchrun sets."""
     if options.backend == "nccl":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
     else:
         device = torch.device("cpu")
-    dist.init_process_group(options.backend, timeout=timedelta(seconds=options.timeout_seconds))
+    dist.init_process_group(options.backend, timeout=timedelta(seconds=options.timeout_seconds), **group)
     return dist.get_rank(), device
 
 

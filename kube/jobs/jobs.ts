@@ -5,6 +5,7 @@ import { annotations, labels } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { type JobRef, jobTitle, type JobView } from '../../contract/job/jobs.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { AskedRestart, RestartAnswers } from '../../contract/progress/restart.ts';
 import type { Kube } from '../client/connection.ts';
 import { isConflict, isInvalid, isNotFound } from '../client/errors.ts';
 import { jobKinds, jobPath, suspensionId } from './kinds/index.ts';
@@ -116,6 +117,20 @@ export function writeProgress(kube: Kube, job: JobRef, progress: JobProgress): P
     [annotations.training]: trainingNote(progress) ?? null,
   };
   return changeMetadata(kube, job, { annotations: written }, 'write the progress of', 'kcover-controller');
+}
+
+/** Asks the processes of a job to restart training in place. Nothing to do when the job is gone. */
+export async function askRestart(kube: Kube, job: JobRef, asked: AskedRestart): Promise<void> {
+  await annotateJob(kube, job, {
+    [annotations.restartInProcess]: asked.id,
+    [annotations.restartAsked]: JSON.stringify(asked),
+  });
+}
+
+/** Writes all answers to a question. False when the job, or this UID of it, is gone. */
+export function writeRestartAnswers(kube: Kube, job: JobRef, id: string, answers: RestartAnswers): Promise<boolean> {
+  const written = { [annotations.restartAnswers]: JSON.stringify({ id, ...answers }) };
+  return changeMetadata(kube, job, { annotations: written }, 'write the answers of the ranks of', 'kcover-controller');
 }
 
 /** False when the job, or this UID of it, is gone: the server answers another UID with `Invalid`. */

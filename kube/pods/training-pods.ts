@@ -3,7 +3,7 @@
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import { type PodPlace, memberOf } from './ranks.ts';
-import { timeOf } from '../client/time.ts';
+import { timeOf, timeOrEpoch } from '../client/time.ts';
 import { acceleratorsIn } from '../nodes/nodes.ts';
 import { requestsOf } from './requests.ts';
 
@@ -19,6 +19,8 @@ export interface TrainingPod {
   readonly node: string;
   /** How many it asks for, of whatever resource; absent where it asks for none. */
   readonly accelerators?: number;
+  /** RFC 3339, whole seconds, the API server's clock. */
+  readonly createdAt: string;
   /** RFC 3339, whole seconds, the node's clock: start of the first of its containers, of those that run or ran last. Absent before. */
   readonly startedAt?: string;
   /** Whether it belongs to the present attempt: it is neither terminating nor ended. */
@@ -45,6 +47,7 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
     place: member.place,
     node,
     ...(accelerators > 0 && { accelerators }),
+    createdAt: timeOrEpoch(metadata?.creationTimestamp),
     ...(startedAt !== undefined && { startedAt }),
     present: !ended && metadata?.deletionTimestamp === undefined,
     ...(ended && { ended }),

@@ -28,7 +28,7 @@ const honest: Readonly<Partial<Record<keyof Activities, object>>> = {
   observeCapacity: { job, pods: [podUid] },
   takeStandbyNodes: { incident, nodes: ['gpu-3'] },
   resizeJob: { incident, job, pods: 3 },
-  askProcesses: { incident, job, attempt: 1 },
+  askProcesses: { incident, job, attempt: 1, reason: 'x', askedAt: 't', deadline: 't' },
   captureEvidence: { incident, attempt: 1, job, pods, nodes: ['gpu-3'], kernel: [{ node: 'gpu-3', lines: [] }] },
   removeRecoveryLabel: { job },
   notifyNodes: { faults: [kernelFault()] },

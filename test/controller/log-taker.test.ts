@@ -14,6 +14,7 @@ const pod = (rank: number): TrainingPod => ({
   container: 'pytorch',
   job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
   workload: 'llm',
+  createdAt: '2026-11-21T06:59:00Z',
   place: { rank },
   node: `gpu-${rank}`,
   startedAt,

@@ -27,6 +27,8 @@ beforeEach(() => {
   const taker = {
     isUpToDate: () => state.isUpToDate,
     wantedLogs: () => [],
+    restartOf: () => undefined,
+    answerRestart: async () => false,
     takeLogs({ logs }: Pick<LogReports, 'logs'>) {
       takenLogs.push(...logs);
       return logs.map(({ pod }) => (pod === 'mine' ? ('counted' as const) : ('no-pod' as const)));

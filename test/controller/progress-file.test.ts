@@ -17,6 +17,7 @@ const pod = (uid: string, startedAt?: string): TrainingPod => ({
   container: 'pytorch',
   job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
   workload: 'llm',
+  createdAt: '2026-11-21T06:59:00Z',
   place: { rank: 0 },
   node: 'gpu-1',
   ...(startedAt !== undefined && { startedAt: `${day}${startedAt}` }),

@@ -10,6 +10,7 @@ const pod: TrainingPod = {
   workload: 'llm',
   place: { rank: 0 },
   node: 'gpu-1',
+  createdAt: '2026-11-21T06:59:00Z',
   startedAt: '2026-11-21T07:00:00Z',
   present: true,
 };

@@ -31,6 +31,7 @@ const pod = (role: string, index: number, node: string, phase = 'Running'): V1Po
     name: `llm-${role}-${index}`,
     namespace: 'train',
     uid: `${role}-${index}`,
+    creationTimestamp: '2026-11-21T06:59:00Z' as never,
     labels: {
       'training.kubeflow.org/job-name': 'llm',
       'training.kubeflow.org/replica-type': role,
@@ -75,6 +76,7 @@ let paces: (Pace | undefined)[];
 let isLive: boolean;
 let raised: string[];
 let suspects: readonly string[] | undefined;
+let answered: object[];
 let known: KnownJob | undefined;
 let progress: ProgressWatch;
 let registry: Registry;
@@ -82,10 +84,15 @@ let registry: Registry;
 beforeEach(() => {
   [over, written, isLive, raised, known, registry] = [new AbortController(), [], true, [], job, new Registry()];
   paces = [];
+  answered = [];
   progress = watchProgress({
     async write(_job, { step, pace }) {
       written.push(step);
       paces.push(pace);
+      return true;
+    },
+    async writeAnswers(_job, id, answers) {
+      answered.push({ id, ...answers });
       return true;
     },
     everyMs: 3600_000,
@@ -134,6 +141,19 @@ describe('progress of training', () => {
     progress.see({ type: 'modified', object: pod('worker', 0, 'gpu-2', 'Failed') });
     progress.see({ type: 'added', object: pod('worker', 2, 'gpu-3') });
     expect(progress.takeStep('worker-0', 13)).toBe('no-pod');
+  });
+
+  it('includes whether the processes of a pod shall restart it, and what they answer', async () => {
+    const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+    const asked = { id: 'i#1', reason: 'exit code 1', askedAt: at(-1000), deadline: at(60_000) };
+    known = { ...job, restart: asked };
+    expect(progress.restartOf('worker-0')).toEqual({ id: 'i#1', reason: 'exit code 1', deadline: asked.deadline });
+    expect(progress.restartOf('another')).toBeUndefined();
+    expect(await progress.answerRestart('worker-0', { id: 'i#1', status: 'accepted' })).toBe(true);
+    expect(answered).toEqual([{ id: 'i#1', accepted: [1], done: [] }]);
+    progress.see({ type: 'modified', object: pod('worker', 0, 'gpu-2', 'Failed') });
+    progress.see({ type: 'added', object: pod('worker', 2, 'gpu-3') });
+    expect(progress.restartOf('worker-0')).toBeUndefined();
   });
 
   it('cannot be of a worker while it is unknown whether there is a master beside it', () => {

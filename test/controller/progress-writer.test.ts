@@ -15,6 +15,7 @@ const pod = (uid: string, of = job()): TrainingPod => ({
   container: 'pytorch',
   job: of,
   workload: of.name,
+  createdAt: '2026-11-21T06:59:00Z',
   place: { rank: 0 },
   node: 'gpu-1',
   startedAt: '2026-11-21T07:00:00Z',

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import fastify, { type FastifyInstance } from 'fastify';
 import { trainerStatusPath } from '../../contract/progress/trainer-status.ts';
 import { rejections } from '../../contract/wire/reports.ts';
@@ -33,6 +34,8 @@ beforeEach(() => {
     take: () => 'no-pod' as const,
     takeLogs: () => [],
     wantedLogs: () => [],
+    restartOf: () => undefined,
+    answerRestart: async () => false,
     takeStep(pod: string, step: number) {
       taken.push([pod, step]);
       return 'counted' as const;
@@ -61,6 +64,21 @@ describe('the status that a trainer reports over HTTP', () => {
   it('counts as a step of the pod that sent it', async () => {
     expect(await send(status(steps('120')))).toEqual({ status: 200, body: { counted: true } });
     expect(taken).toEqual([['rank-0', 120]]);
+  });
+
+  it('counts where the real Trainer of Hugging Face sends it, whose first and last report have no step', async () => {
+    const recorded = JSON.parse(
+      readFileSync(new URL('../fixtures/huggingface-status.json', import.meta.url), 'utf8'),
+    ) as { readonly requests: readonly { readonly contentType: string; readonly body: string }[] };
+    const counted = [];
+    for (const { contentType, body } of recorded.requests) {
+      const headers = { 'content-type': contentType };
+      const answer = await server.inject({ method: 'POST', url: trainerStatusPath, headers, payload: body });
+      expect(answer.statusCode).toBe(200);
+      counted.push(answer.json<{ counted: boolean }>().counted);
+    }
+    expect(counted).toEqual([false, true, true, true, false]);
+    expect(taken.map(([, step]) => step)).toEqual([5, 11, 17]);
   });
 
   it.each<[string, object]>([

@@ -10,6 +10,7 @@ const pod = (rank: number, more: Partial<TrainingPod> = {}): TrainingPod => ({
   container: 'pytorch',
   job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
   workload: 'llm',
+  createdAt: '2026-11-21T06:59:00Z',
   place: { rank },
   node: 'gpu-1',
   startedAt: '2026-11-22T22:00:00Z',

@@ -1,8 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { V1Pod } from '@kubernetes/client-node';
+import { readFile } from 'node:fs/promises';
+import { Agent, request } from 'undici';
 import { overrideAnnotations } from '../../contract/job/job-overrides.ts';
+import { restartPath, type RestartPoll } from '../../contract/progress/restart.ts';
+import { trainerStatusAudience } from '../../contract/progress/trainer-status.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import { podsOf } from '../../testbed/jobs.ts';
+import { podToken } from '../../testbed/tokens.ts';
 import { awaitProgress, shortReports } from '../../testbed/trainer.ts';
 import { until } from '../../testbed/until.ts';
 import { type ScriptedTrainer, startScriptedTrainer } from '../kill/scripted-trainer.ts';
@@ -53,6 +59,26 @@ async function crash(job: LiveJob): Promise<void> {
   await failContainer(live.cluster.api, pod, { exitCode: 1, restart: true });
 }
 
+const byRank = (a: V1Pod, b: V1Pod): number => (a.metadata?.name ?? '').localeCompare(b.metadata?.name ?? '');
+
+/** As a process in the pod asks, or answers. */
+async function askKcover(pod: V1Pod | undefined, answer?: object): Promise<RestartPoll & { recorded?: boolean }> {
+  const { namespace = '', name = '', uid = '' } = pod?.metadata ?? {};
+  const token = await podToken(live.cluster.api, { namespace, name, uid }, 'default', trainerStatusAudience);
+  const dispatcher = new Agent({ connect: { ca: await readFile(live.kcover.authority) } });
+  try {
+    const { body } = await request(live.kcover.intakeUrl + restartPath, {
+      dispatcher,
+      method: answer ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${token}`, ...(answer && { 'content-type': 'application/json' }) },
+      ...(answer && { body: JSON.stringify(answer) }),
+    });
+    return (await body.json()) as RestartPoll & { recorded?: boolean };
+  } finally {
+    await dispatcher.close();
+  }
+}
+
 const uids = async (job: LiveJob): Promise<string[]> =>
   (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '');
 
@@ -66,6 +92,38 @@ describe('a job whose processes can recover by themselves', () => {
     expect(record).toMatchObject({ outcome: 'recovered', stops: [] });
     expect(record?.timeline.filter(({ what }) => what === 'asked the processes')).toHaveLength(1);
     expect(await uids(job)).toEqual(before);
+  });
+});
+
+describe('a job with a process that cannot recover by itself', () => {
+  it('has its broken pod restarted as soon as that process refuses over HTTP', async () => {
+    const job = await live.pytorch({ annotations: { [overrideAnnotations.level]: 'process' } });
+    const trainer = await trains(job);
+    const [first, second] = (await podsOf(live.cluster.api, job)).toSorted(byRank);
+    trainer.stop();
+    await crash(job);
+    const question = await until('the question to both pods', 60_000, async () => {
+      const polls = await Promise.all([askKcover(first), askKcover(second)]);
+      const ids = polls.map(({ recover }) => recover?.id);
+      return ids[0] !== undefined && ids[0] === ids[1]
+        ? { found: { id: ids[0], ...polls[0]?.recover } }
+        : { missing: JSON.stringify(polls) };
+    });
+    expect(question.reason).toContain('exit code 1');
+    const { id, deadline } = question;
+    expect(await askKcover(first, { id, status: 'accepted' })).toEqual({ recorded: true });
+    const because = 'its device\n is gone';
+    expect(await askKcover(second, { id, status: 'refused', because })).toEqual({ recorded: true });
+    await until('another pod for the broken one', 60_000, async () => {
+      const now = await uids(job);
+      return now.length === 2 && !now.includes(second?.metadata?.uid ?? '') ? { found: now } : { missing: now.join() };
+    });
+    trainers.push(startScriptedTrainer(live, job, { savesAtEnd: false }));
+    const [record] = await live.settled(job, { withinMs: 240_000 });
+    expect(record).toMatchObject({ outcome: 'recovered', stops: [{ by: 'pods', pods: [{}] }] });
+    const answered = record?.timeline.find(({ what }) => what === 'the processes answered');
+    expect(answered?.because).toBe('rank 1 refused: its device is gone');
+    expect(Date.parse(answered?.at ?? '')).toBeLessThan(Date.parse(deadline ?? ''));
   });
 });
 

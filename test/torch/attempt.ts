@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../testbed/until.ts';
 
-const script = fileURLToPath(new URL('../../examples/training/train.py', import.meta.url));
+const scripts = fileURLToPath(new URL('../../examples/training/', import.meta.url));
 const pods = [0, 1] as const;
 
 export interface TorchAttempt {
@@ -28,9 +28,20 @@ export const checkpointsIn = (directory: string): string => join(directory, 'che
 /** Progress directory of a pod; each pod has its own node. */
 export const progressIn = (directory: string, pod: number): string => join(directory, `node-${pod}`);
 
-export async function startAttempt(directory: string, options: readonly string[]): Promise<TorchAttempt> {
+export interface PodOptions {
+  readonly script?: string;
+  /** Ranks of each pod. */
+  readonly ranks?: number;
+  readonly environment?: (pod: number) => Readonly<Record<string, string>>;
+}
+
+export async function startAttempt(
+  directory: string,
+  options: readonly string[],
+  more: PodOptions = {},
+): Promise<TorchAttempt> {
   const port = await freePort();
-  const children = pods.map((pod) => startPod(directory, pod, port, options));
+  const children = pods.map((pod) => startPod(directory, pod, port, options, more));
   let text = '';
   for (const child of children)
     for (const stream of [child.stdout, child.stderr])
@@ -53,20 +64,26 @@ export async function startAttempt(directory: string, options: readonly string[]
   };
 }
 
-function startPod(directory: string, pod: number, port: number, options: readonly string[]): ChildProcess {
+function startPod(
+  directory: string,
+  pod: number,
+  port: number,
+  options: readonly string[],
+  { script = 'train.py', ranks = 2, environment = () => ({}) }: PodOptions,
+): ChildProcess {
   mkdirSync(progressIn(directory, pod), { recursive: true });
   const torchrun = [
     '-m',
     'torch.distributed.run',
     '--nnodes=2',
-    '--nproc_per_node=2',
+    `--nproc_per_node=${ranks}`,
     `--node_rank=${pod}`,
     '--master_addr=127.0.0.1',
     `--master_port=${port}`,
   ];
   return spawn(
     process.env['PYTHON'] ?? 'python3',
-    [...torchrun, script, `--checkpoints=${checkpointsIn(directory)}`, '--log-every=1', ...options],
+    [...torchrun, join(scripts, script), `--checkpoints=${checkpointsIn(directory)}`, '--log-every=1', ...options],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -81,6 +98,7 @@ function startPod(directory: string, pod: number, port: number, options: readonl
         // torchrun 1.13 on Python 3.11 fails on its default (no redirection). This setting names a local rank that does not exist.
         PET_REDIRECTS: '9:1',
         PET_TEE: '9:1',
+        ...environment(pod),
       },
     },
   );
@@ -103,7 +121,7 @@ function killUnlessGone(pid: number): void {
 }
 
 /** Processes with the directory in their arguments. */
-function processesOf(directory: string): number[] {
+export function processesOf(directory: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => argumentsOf(name).includes(directory))

@@ -11,6 +11,7 @@ import {
   type StopMethod,
   type Suspension,
 } from '../../../contract/job/jobs.ts';
+import { parseRestart } from '../../../contract/progress/restart.schema.ts';
 import { foreignText } from '../../../faults/foreign-text.ts';
 import { progressOf } from '../progress.ts';
 import { isAccelerator } from '../../../faults/devices/accelerator.ts';
@@ -45,6 +46,8 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
   const failsWhenDeleted = ownerJob ? recreatedByOwner(ownerJob) : parts.failsWhenDeleted;
   const queue = queueOf(object);
   const progress = progressOf(metadata);
+  const { [annotations.restartAsked]: asked, [annotations.restartAnswers]: answers } = metadata?.annotations ?? {};
+  const restart = parseRestart(asked, answers);
   const gpus = gpusOf(parts.roles);
   const overrides = overridesOf(metadata);
   return {
@@ -65,6 +68,7 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
     ...(parts.succeedsWith && { succeedsWith: parts.succeedsWith }),
     ...(gpus > 0 && { gpus }),
     ...(progress && { progress }),
+    ...(restart && { restart }),
     resourceVersion: metadata?.resourceVersion ?? '',
   };
 }

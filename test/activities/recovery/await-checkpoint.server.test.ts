@@ -139,9 +139,14 @@ describe('a checkpoint that is waited for', () => {
 describe('processes that are asked to restart training', () => {
   it('find the incident and the attempt on their job', async () => {
     const job = await training();
-    await cluster.run('askProcesses', { incident, job, attempt: 2 });
+    const question = { reason: 'exit code 1', askedAt: '2026-11-21T07:09:03Z', deadline: '2026-11-21T07:11:03Z' };
+    await cluster.run('askProcesses', { incident, job, attempt: 2, ...question });
     const object = await readObject(cluster.kube, jobPath(job), 'read the job');
     expect(object?.metadata?.annotations?.['kcover.io/restart-in-process']).toBe(`${incident}#2`);
-    await cluster.run('askProcesses', { incident, job: { ...job, uid: 'another' }, attempt: 3 });
+    expect(JSON.parse(object?.metadata?.annotations?.['kcover.io/restart-asked'] ?? '')).toEqual({
+      id: `${incident}#2`,
+      ...question,
+    });
+    await cluster.run('askProcesses', { incident, job: { ...job, uid: 'another' }, attempt: 3, ...question });
   });
 });

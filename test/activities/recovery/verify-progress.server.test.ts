@@ -5,6 +5,7 @@ import type { JobRef } from '../../../contract/job/jobs.ts';
 import type { VerifyRequest, VerifyResult } from '../../../contract/recovery/verification.ts';
 import { jobPath } from '../../../kube/jobs/kinds/index.ts';
 import { askKube, patchObject } from '../../../kube/client/requests.ts';
+import { askRestart, writeRestartAnswers } from '../../../kube/jobs/jobs.ts';
 import { pytorchJob } from '../../../testbed/job-manifests.ts';
 import { createJob } from '../../../testbed/jobs.ts';
 import { eventually } from '../../support/rig.ts';
@@ -94,6 +95,31 @@ const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
     () => handle.describe(),
     (seen) => seen.lastHeartbeatTime !== undefined,
   );
+
+describe('processes that were asked to restart training', () => {
+  it('are not waited for any longer when one of them refuses', async () => {
+    const job = await training();
+    await reports(job, 1200, { at: new Date(Date.now() - 120_000) });
+    const asked = {
+      id: `${incident}#1`,
+      reason: 'x',
+      askedAt: '2026-11-21T07:09:03Z',
+      deadline: '2026-11-21T07:11:03Z',
+    };
+    await askRestart(cluster.kube, job, asked);
+    const handle = await begin(cluster.taskQueue, requestFor(job, { asked: asked.id }));
+    await hasStarted(handle);
+    const refused = { rank: 1, because: 'its device is gone' };
+    // An answer to another question changes nothing.
+    await writeRestartAnswers(cluster.kube, job, `${incident}#0`, { accepted: [], done: [], refused });
+    await writeRestartAnswers(cluster.kube, job, asked.id, { accepted: [0], done: [], refused });
+    expect(await handle.result()).toEqual({
+      kind: 'unverified',
+      because: 'a rank refused',
+      answers: 'rank 1 refused: its device is gone',
+    });
+  });
+});
 
 describe('proof that training moves on', () => {
   it('is a step beyond the last before the fault, and neither an old report, nor a lower step, nor the last report of a pod that was stopped', async () => {

@@ -102,6 +102,8 @@ beforeEach(async () => {
               takeLogs: () => [],
               wantedLogs: () => [],
               isUpToDate: () => true,
+              restartOf: () => undefined,
+              answerRestart: async () => false,
             },
             rounds,
           }

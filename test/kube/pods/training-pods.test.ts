@@ -38,6 +38,7 @@ const pod = ({
     name: 'llm-worker-1',
     namespace: 'train',
     uid: 'pod-uid',
+    creationTimestamp: at('06:59:58Z'),
     labels: {
       'training.kubeflow.org/job-name': 'llm',
       'training.kubeflow.org/replica-type': role,
@@ -60,6 +61,7 @@ describe('a pod that trains', () => {
       workload: 'llm',
       place: { worker: 1 },
       node: 'gpu-1',
+      createdAt: '2026-11-21T06:59:58Z',
       present: true,
     });
   });

@@ -1,5 +1,6 @@
 /** The gentlest level: the processes of the job are asked to restart training by themselves, and nothing is stopped. */
 
+import { restartId } from '../../../contract/progress/restart.ts';
 import { formatDuration, iso } from '../../../contract/settings/duration.ts';
 import { attemptOf } from '../incident.ts';
 import type { Step } from './step.ts';
@@ -21,7 +22,8 @@ export const inProcess: Step<'in-process', null, never> = {
     preparing.show('verifying', { because, waitingFor: `a step beyond ${beyond}`, until: at + withinMs });
     // It counts against the budget as a stop does.
     preparing.changeIncident({ kind: 'processesAsked' });
-    const asked = { incident: id, job, attempt: attemptOf(incident) };
+    const attempt = attemptOf(incident);
+    const asked = { incident: id, job, attempt, reason: because, askedAt: iso(at), deadline: iso(at + withinMs) };
     await tools.tolerate(tools.perform('askProcesses', 'ask the processes to go on by themselves', asked));
     const request = {
       incident: id,
@@ -31,10 +33,13 @@ export const inProcess: Step<'in-process', null, never> = {
       firstMs: withinMs,
       stallMs: withinMs,
       mostMs: withinMs,
+      asked: restartId(id, attempt),
     };
     const proof = await tools.unlessChanged(preparing.hasNewFaults, () =>
       tools.tolerate(tools.perform('verifyProgress', `wait until training passes step ${beyond} by itself`, request)),
     );
+    const answers = proof === 'changed' || proof?.kind === 'ended' ? undefined : proof?.answers;
+    if (answers !== undefined) preparing.happened('the processes answered', answers);
     if (proof !== 'changed' && (proof?.kind === 'verified' || (proof?.kind === 'unverified' && proof.moves))) {
       if (proof.progress) preparing.changeIncident({ kind: 'progressSeen', progress: proof.progress });
       return proof.kind === 'verified'
@@ -44,7 +49,10 @@ export const inProcess: Step<'in-process', null, never> = {
             because: `its processes went on by themselves, but have not caught up yet: ${proof.because}`,
           };
     }
-    const why = proof === 'changed' ? 'a new fault came' : (proof?.because ?? 'progress could not be observed');
+    const why =
+      proof === 'changed'
+        ? 'a new fault came'
+        : [proof?.because ?? 'progress could not be observed', ...(answers === undefined ? [] : [answers])].join('; ');
     preparing.changeIncident({
       kind: 'levelTried',
       tried: { level: 'process', because: `its processes did not go on by themselves: ${why}` },
