@@ -5,8 +5,10 @@ import type { OnProgress } from './parts/cache.ts';
 import { readEnvironment } from './parts/environment.ts';
 import { type JobController, jobControllerProgram, type JobControllerProgram } from './parts/job-controllers.ts';
 import { apiserverCertificate } from './servers/apiserver.ts';
-import { mpiOperator, trainer, webhookController } from './servers/job-controllers.ts';
+import { kuberay, mpiOperator, trainer, webhookController } from './servers/job-controllers.ts';
+import type { KubeControllerOptions } from './servers/controllers.ts';
 import { Ports } from './servers/ports.ts';
+import type { Server } from './servers/server.ts';
 import { trainingRuntimes } from './set-manifests.ts';
 import { until } from './until.ts';
 import type { TestCluster } from './test-cluster.ts';
@@ -30,7 +32,7 @@ const places: Readonly<Record<string, string>> = {
 
 export type JobControllers = Readonly<Record<JobController, JobControllerProgram>>;
 
-const names: readonly JobController[] = ['lws', 'jobset', 'mpi-operator', 'trainer'];
+const names: readonly JobController[] = ['lws', 'jobset', 'mpi-operator', 'trainer', 'kuberay'];
 
 /** Builds them, one after the other; call it before a test cluster uses the cores. */
 export async function obtainJobControllers(onProgress: OnProgress): Promise<JobControllers> {
@@ -41,7 +43,7 @@ export async function obtainJobControllers(onProgress: OnProgress): Promise<JobC
 }
 
 /**
- * Starts the controllers of LeaderWorkerSet, of JobSet, of the MPIJob of the mpi-operator and of TrainJob in a test cluster, each with its own
+ * Starts the controllers of LeaderWorkerSet, of JobSet, of the MPIJob of the mpi-operator, of TrainJob and of RayCluster in a test cluster, each with its own
  * definitions and webhooks. The training operator is ended: its definition of MPIJob has the same name. Returns a function that releases their ports; the test
  * cluster ends their processes.
  */
@@ -61,19 +63,23 @@ export async function startJobControllers(cluster: TestCluster, programs: JobCon
     const [port, webhookPort] = [await ports.take(), await ports.take()];
     const { program } = programs[name];
     await install(cluster, programs[name], webhookPort, 'CustomResourceDefinition');
-    const options = { program, directory, kubeconfig, port, webhookPort };
     if (name === 'trainer') await createWebhookSecret(cluster);
-    const controller =
-      name === 'mpi-operator'
-        ? await mpiOperator({ program, directory, kubeconfig })
-        : name === 'trainer'
-          ? trainer(options)
-          : webhookController({ name, ...options });
+    const controller = await controllerOf(name, { program, directory, kubeconfig, port, webhookPort });
     await controller.start();
     await install(cluster, programs[name], webhookPort, 'WebhookConfiguration');
   }
   await createTrainingRuntimes(cluster);
   return () => ports.release();
+}
+
+function controllerOf(
+  name: JobController,
+  options: KubeControllerOptions & { readonly webhookPort: number },
+): Server | Promise<Server> {
+  if (name === 'mpi-operator') return mpiOperator(options);
+  if (name === 'trainer') return trainer(options);
+  if (name === 'kuberay') return kuberay(options);
+  return webhookController({ name, ...options });
 }
 
 /** The trainer fills it, and cannot be given another namespace. */

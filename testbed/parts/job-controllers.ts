@@ -26,6 +26,11 @@ const controllers = {
     program: './cmd/mpi-operator',
     manifests: ['manifests/base/kubeflow.org_mpijobs.yaml'],
   },
+  kuberay: {
+    module: `github.com/ray-project/kuberay/ray-operator@${versions.kuberay}`,
+    program: '.',
+    manifests: ['config/crd/bases'],
+  },
   // Every test cluster has the definition of TrainJob too.
   trainer: {
     module: `github.com/kubeflow/trainer/v2@${versions.trainer}`,

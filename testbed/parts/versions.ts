@@ -8,6 +8,7 @@ export const versions = {
   jobset: 'v0.10.1',
   lws: 'v0.7.0',
   mpiOperator: 'v0.6.0',
+  kuberay: 'v1.4.2',
   /** Runs in one tier of the tests only. */
   loki: 'v3.7.8',
   helm: 'v4.3.1',

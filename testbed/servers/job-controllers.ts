@@ -61,6 +61,22 @@ export function trainer({
   });
 }
 
+/** Its webhooks are off unless it is told otherwise. */
+export function kuberay({ program, directory, kubeconfig, port }: KubeControllerOptions): Server {
+  return server(directory, {
+    name: 'kuberay',
+    program,
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      '--metrics-addr=0',
+      `--health-probe-bind-address=127.0.0.1:${port}`,
+      '--enable-leader-election=false',
+    ],
+    kept: true,
+    missing: () => probe(`http://127.0.0.1:${port}/readyz`),
+  });
+}
+
 /** A webhook server answers an unknown path with 404, which shows that it listens. */
 async function whyNotListening(port: number): Promise<string | undefined> {
   const wrong = await probe(`https://127.0.0.1:${port}/`);
