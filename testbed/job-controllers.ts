@@ -5,8 +5,11 @@ import type { OnProgress } from './parts/cache.ts';
 import { readEnvironment } from './parts/environment.ts';
 import { type JobController, jobControllerProgram, type JobControllerProgram } from './parts/job-controllers.ts';
 import { apiserverCertificate } from './servers/apiserver.ts';
-import { mpiOperator, webhookController } from './servers/job-controllers.ts';
+import { kuberay, mpiOperator, trainer, webhookController } from './servers/job-controllers.ts';
+import type { KubeControllerOptions } from './servers/controllers.ts';
 import { Ports } from './servers/ports.ts';
+import type { Server } from './servers/server.ts';
+import { trainingRuntimes } from './set-manifests.ts';
 import { until } from './until.ts';
 import type { TestCluster } from './test-cluster.ts';
 
@@ -29,7 +32,7 @@ const places: Readonly<Record<string, string>> = {
 
 export type JobControllers = Readonly<Record<JobController, JobControllerProgram>>;
 
-const names: readonly JobController[] = ['lws', 'jobset', 'mpi-operator'];
+const names: readonly JobController[] = ['lws', 'jobset', 'mpi-operator', 'trainer', 'kuberay'];
 
 /** Builds them, one after the other; call it before a test cluster uses the cores. */
 export async function obtainJobControllers(onProgress: OnProgress): Promise<JobControllers> {
@@ -40,8 +43,8 @@ export async function obtainJobControllers(onProgress: OnProgress): Promise<JobC
 }
 
 /**
- * Starts the controllers of LeaderWorkerSet, of JobSet and of the MPIJob of the mpi-operator in a test cluster, each with its own definitions and
- * webhooks. The training operator is ended: its definition of MPIJob has the same name. Returns a function that releases their ports; the test
+ * Starts the controllers of LeaderWorkerSet, of JobSet, of the MPIJob of the mpi-operator, of TrainJob and of RayCluster in a test cluster, each with its own
+ * definitions and webhooks. The training operator is ended: its definition of MPIJob has the same name. Returns a function that releases their ports; the test
  * cluster ends their processes.
  */
 export async function startJobControllers(cluster: TestCluster, programs: JobControllers): Promise<() => void> {
@@ -60,14 +63,40 @@ export async function startJobControllers(cluster: TestCluster, programs: JobCon
     const [port, webhookPort] = [await ports.take(), await ports.take()];
     const { program } = programs[name];
     await install(cluster, programs[name], webhookPort, 'CustomResourceDefinition');
-    const controller =
-      name === 'mpi-operator'
-        ? await mpiOperator({ program, directory, kubeconfig })
-        : webhookController({ name, program, directory, kubeconfig, port, webhookPort });
+    if (name === 'trainer') await createWebhookSecret(cluster);
+    const controller = await controllerOf(name, { program, directory, kubeconfig, port, webhookPort });
     await controller.start();
     await install(cluster, programs[name], webhookPort, 'WebhookConfiguration');
   }
+  await createTrainingRuntimes(cluster);
   return () => ports.release();
+}
+
+function controllerOf(
+  name: JobController,
+  options: KubeControllerOptions & { readonly webhookPort: number },
+): Server | Promise<Server> {
+  if (name === 'mpi-operator') return mpiOperator(options);
+  if (name === 'trainer') return trainer(options);
+  if (name === 'kuberay') return kuberay(options);
+  return webhookController({ name, ...options });
+}
+
+/** The trainer fills it, and cannot be given another namespace. */
+async function createWebhookSecret({ api }: TestCluster): Promise<void> {
+  const namespace = 'kubeflow-system';
+  await api.core.createNamespace({ body: { metadata: { name: namespace } } });
+  await api.core.createNamespacedSecret({ namespace, body: { metadata: { name: 'kubeflow-trainer-webhook-cert' } } });
+}
+
+async function createTrainingRuntimes({ api }: TestCluster): Promise<void> {
+  const place = { group: 'trainer.kubeflow.org', version: 'v1alpha1', plural: 'clustertrainingruntimes' };
+  for (const body of trainingRuntimes) {
+    await until(`runtime ${body.metadata?.name} created`, 60_000, async () => {
+      await api.custom.createClusterCustomObject({ ...place, body });
+      return { found: true };
+    });
+  }
 }
 
 /** Definitions come before the controller, which watches them; webhooks once it listens. */
@@ -98,7 +127,9 @@ async function install(
       const place = { group: spec.group, version: spec.versions[0]?.name ?? '', plural: spec.names.plural };
       await until(`${name} served`, 60_000, async () => {
         await api.custom.listClusterCustomObject({ ...place, limit: 1 });
-        return { found: true };
+        // A controller looks up its kinds when it starts; a kind of a group that existed before is listed some time after it is served.
+        const { resources } = await api.custom.getAPIResources(place);
+        return resources.some(({ name }) => name === place.plural) ? { found: true } : { missing: 'not listed yet' };
       });
     }
   }

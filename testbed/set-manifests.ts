@@ -74,6 +74,33 @@ export function trainJob({
   };
 }
 
+/** A runtime with one role, whose pods take a second to stop and end with an error then. */
+function trainingRuntime(
+  name: string,
+  backoffLimit: number,
+  policy: { readonly restartPolicy?: 'Never' },
+): GroupManifest {
+  const pods = podTemplate({ name, gpus: 0, terminationSeconds: 1, exitOnTerm: 143 }, 'node', policy);
+  const labels = { 'trainer.kubeflow.org/trainjob-ancestor-step': 'trainer' };
+  const node = { name: 'node', template: { metadata: { labels }, spec: { backoffLimit, template: pods } } };
+  return {
+    apiVersion: 'trainer.kubeflow.org/v1alpha1',
+    kind: 'ClusterTrainingRuntime',
+    metadata: { name },
+    spec: {
+      mlPolicy: { numNodes: 1, torch: { numProcPerNode: 'auto' } },
+      template: { spec: { replicatedJobs: [node] } },
+    },
+  };
+}
+
+export const runtimeWithoutRetries = 'torch-without-retries';
+
+export const trainingRuntimes: readonly GroupManifest[] = [
+  trainingRuntime('torch-distributed', 6, {}),
+  trainingRuntime(runtimeWithoutRetries, 0, { restartPolicy: 'Never' }),
+];
+
 /** Kinds whose definitions every test cluster has. */
 export const kindsHere: readonly JobKind[] = [...kubeflowKinds, 'Job', 'JobSet', 'TrainJob'];
 

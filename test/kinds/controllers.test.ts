@@ -1,4 +1,4 @@
-/** Checks what the registry says of LeaderWorkerSet, JobSet and the MPIJob of the mpi-operator against their own controllers. */
+/** Checks what the registry says of LeaderWorkerSet, JobSet, the MPIJob of the mpi-operator, TrainJob and RayCluster against their own controllers. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -14,9 +14,15 @@ import { manifestOf } from '../../testbed/set-manifests.ts';
 import { incident, podOf, uidsOf, useKindsRig } from '../support/kinds-rig.ts';
 
 const rig = useKindsRig();
-const worker = { LeaderWorkerSet: 'worker', JobSet: 'workers', MPIJobV2beta1: 'worker' } as const;
+const worker = {
+  LeaderWorkerSet: 'worker',
+  JobSet: 'workers',
+  MPIJobV2beta1: 'worker',
+  TrainJob: 'node',
+  RayCluster: 'gpus',
+} as const;
 type Kind = keyof typeof worker;
-const kinds: readonly Kind[] = ['LeaderWorkerSet', 'JobSet', 'MPIJobV2beta1'];
+const kinds: readonly Kind[] = ['LeaderWorkerSet', 'JobSet', 'MPIJobV2beta1', 'TrainJob', 'RayCluster'];
 
 const started = (kind: Kind, name?: string) => rig.started((options) => manifestOf(kind, options), name);
 

@@ -26,6 +26,21 @@ const controllers = {
     program: './cmd/mpi-operator',
     manifests: ['manifests/base/kubeflow.org_mpijobs.yaml'],
   },
+  kuberay: {
+    module: `github.com/ray-project/kuberay/ray-operator@${versions.kuberay}`,
+    program: '.',
+    manifests: ['config/crd/bases'],
+  },
+  // Every test cluster has the definition of TrainJob too.
+  trainer: {
+    module: `github.com/kubeflow/trainer/v2@${versions.trainer}`,
+    program: './cmd/trainer-controller-manager',
+    manifests: [
+      'manifests/base/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml',
+      'manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml',
+      'manifests/base/webhook/manifests.yaml',
+    ],
+  },
 } as const;
 
 export type JobController = keyof typeof controllers;

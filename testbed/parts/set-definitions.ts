@@ -20,7 +20,7 @@ const definitions = {
   },
 } as const;
 
-/** Directory with the definitions of JobSet and TrainJob as JSON. Their controllers are not built here. */
+/** Directory with the definitions of JobSet and TrainJob as JSON. Their controllers are built for one tier only (job-controllers.ts). */
 export function setDefinitions(environment: BuildEnvironment, onProgress: OnProgress): Promise<string> {
   return cached(
     join(environment.cache, `set-definitions-${versions.jobset}-${versions.trainer}`),

@@ -3,12 +3,12 @@ export const versions = {
   kubernetes: 'v1.36.3',
   kwok: 'v0.8.0',
   trainingOperator: 'v1.8.1',
-  /** Only its definition is used. */
-  trainer: 'v2.0.0',
   /** Their controllers run in one tier of the tests only. */
+  trainer: 'v2.0.0',
   jobset: 'v0.10.1',
   lws: 'v0.7.0',
   mpiOperator: 'v0.6.0',
+  kuberay: 'v1.4.2',
   /** Runs in one tier of the tests only. */
   loki: 'v3.7.8',
   helm: 'v4.3.1',

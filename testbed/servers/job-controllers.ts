@@ -5,6 +5,7 @@ import type { KubeControllerOptions } from './controllers.ts';
 import { isFree } from './ports.ts';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
+import { provideCertificates } from './training-operator.ts';
 
 export interface WithWebhooks extends KubeControllerOptions {
   readonly name: 'lws' | 'jobset';
@@ -35,6 +36,44 @@ export function webhookController({ name, program, directory, kubeconfig, port, 
     args: [`--config=${config}`, `--kubeconfig=${kubeconfig}`],
     kept: true,
     missing: async () => (await probe(`http://127.0.0.1:${port}/readyz`)) ?? whyNotListening(webhookPort),
+  });
+}
+
+export function trainer({
+  program,
+  directory,
+  kubeconfig,
+  port,
+  webhookPort,
+}: KubeControllerOptions & { readonly webhookPort: number }): Server {
+  const name = 'trainer';
+  provideCertificates(directory, name);
+  return server(directory, {
+    name,
+    program,
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      `--health-probe-bind-address=127.0.0.1:${port}`,
+      `--webhook-server-port=${webhookPort}`,
+    ],
+    kept: true,
+    missing: () => probe(`http://127.0.0.1:${port}/readyz`),
+  });
+}
+
+/** Its webhooks are off unless it is told otherwise. */
+export function kuberay({ program, directory, kubeconfig, port }: KubeControllerOptions): Server {
+  return server(directory, {
+    name: 'kuberay',
+    program,
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      '--metrics-addr=0',
+      `--health-probe-bind-address=127.0.0.1:${port}`,
+      '--enable-leader-election=false',
+    ],
+    kept: true,
+    missing: () => probe(`http://127.0.0.1:${port}/readyz`),
   });
 }
 

@@ -7,7 +7,7 @@ import { server, type Server } from './server.ts';
 
 const schemes = ['pytorchjob', 'tfjob', 'mpijob', 'xgboostjob', 'paddlejob'];
 
-/** The operator waits until this file exists, never reads it, and cannot be given another path. */
+/** Both wait until this file exists, never read it, and cannot be given another path. */
 const awaited = { directory: '/tmp/k8s-webhook-server/serving-certs', file: 'tls.crt' };
 
 export interface TrainingOperatorOptions extends KubeControllerOptions {
@@ -45,8 +45,8 @@ export function trainingOperator({
   });
 }
 
-/** Its webhook server requires a certificate below TMPDIR. No webhook is registered, so any certificate will do. */
-function provideCertificates(directory: string, name: string): void {
+/** The webhook servers of the training operator and of the trainer require a certificate below TMPDIR. */
+export function provideCertificates(directory: string, name: string): void {
   const serving = join(directory, 'tmp', name, 'k8s-webhook-server', 'serving-certs');
   const { certificate, key } = apiserverCertificate(directory);
   mkdirSync(serving, { recursive: true });
