@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
+import { KcoverError } from '../../contract/errors.ts';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import { jobsOfPods } from '../../kube/jobs/kinds/index.ts';
 import { resumeJob, suspendJob } from '../../kube/jobs/jobs.ts';
@@ -11,6 +12,7 @@ import { deletePod, listMatchingPods, podsOfJob } from '../../kube/pods/pods.ts'
 import { failContainer } from '../../testbed/failures.ts';
 import { awaitRunning, podsOf } from '../../testbed/jobs.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';
+import { until } from '../../testbed/until.ts';
 import { incident, podOf, uidsOf, useKindsRig } from '../support/kinds-rig.ts';
 
 const rig = useKindsRig();
@@ -77,10 +79,22 @@ describe.each(kinds)('%s', (kind) => {
     await rig.remove(before.ref);
     await rig.gone(before.ref);
     const { job, ref, first } = await started(kind, before.ref.name);
-    const { resourceVersion } = await rig.seen(ref);
-    await expect(
-      suspendJob(rig.kube, { job: before.ref, incident, attempt: 1, resourceVersion }),
-    ).rejects.toMatchObject({ code: 'kube.invalid' });
+    // Its controller may write its status at any time, which is a conflict.
+    const refusal = await until('an answer about the UID', 30_000, async () => {
+      const { resourceVersion } = await rig.seen(ref);
+      const error: unknown = await suspendJob(rig.kube, {
+        job: before.ref,
+        incident,
+        attempt: 1,
+        resourceVersion,
+      }).then(
+        () => 'it was suspended',
+        (thrown: unknown) => thrown,
+      );
+      const isConflict = error instanceof KcoverError && error.code === 'kube.conflict';
+      return isConflict ? { missing: error.because } : { found: error };
+    });
+    expect(refusal).toMatchObject({ code: 'kube.invalid' });
     expect(await resumeJob(rig.kube, before.ref, incident)).toBe(false);
     const [pod] = first;
     expect(
