@@ -1,8 +1,8 @@
 /**
  * `npm test`: four tiers, three at a time, and one closing line. Arguments go to jest (`npm test -- test/e2e`).
  * The tiers are the files `test/jest.*.json`: `e2e` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
- * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. Four more are commands of their own: `npm run test:long`
- * (outages, restarts of every role, many jobs), `npm run test:nodes`, which needs root, `npm run test:kinds`, which builds further controllers of jobs,
+ * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. More are commands of their own: `npm run test:long`
+ * (outages, restarts of every role, many jobs), `npm run test:nodes`, which needs root (`kernel` and `nodes`, side by side), `npm run test:kinds`, which builds further controllers of jobs,
  * and `npm run test:loki`, which builds Loki.
  */
 
@@ -42,16 +42,17 @@ if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
   process.exit(1);
 }
 
-type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'nodes' | 'kinds' | 'loki';
-const alone: Readonly<Record<string, Tier>> = {
-  '--long': 'long',
-  '--real-nodes': 'nodes',
-  '--job-kinds': 'kinds',
-  '--loki': 'loki',
+type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'kernel' | 'nodes' | 'kinds' | 'loki';
+const alone: Readonly<Record<string, readonly Tier[]>> = {
+  '--long': ['long'],
+  // One kernel log serves the whole machine, so those that read it run one after the other.
+  '--real-nodes': ['kernel', 'nodes'],
+  '--job-kinds': ['kinds'],
+  '--loki': ['loki'],
 };
 const only = alone[process.argv[2] ?? ''];
 /** In the order in which they begin: three at a time, because tests wait more than they compute. */
-const tiers: Tier[] = only ? [only] : ['isolated', 'cluster', 'e2e', 'offline'];
+const tiers: Tier[] = only ? [...only] : ['isolated', 'cluster', 'e2e', 'offline'];
 
 const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));

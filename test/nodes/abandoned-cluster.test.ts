@@ -21,7 +21,8 @@ describe('a test cluster with a real node whose owner was killed', () => {
       directory: true,
     });
 
-    expect(await sweep()).toContain(directory);
+    // A test cluster that starts meanwhile sweeps too, and may be the one that finds it.
+    await sweep();
     await until('nothing left', 30_000, async () => {
       const left = tracesOf(directory);
       return JSON.stringify(left) === JSON.stringify(noTraces) ? { found: true } : { missing: JSON.stringify(left) };
