@@ -1,9 +1,9 @@
 /**
  * `npm test`: four tiers, three at a time, and one closing line. Arguments go to jest (`npm test -- test/e2e`).
  * The tiers are the files `test/jest.*.json`: `e2e` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
- * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. Four more are commands of their own: `npm run test:long`
+ * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. Five more are commands of their own: `npm run test:long`
  * (outages, restarts of every role, many jobs), `npm run test:nodes`, which needs root, `npm run test:kinds`, which builds further controllers of jobs,
- * and `npm run test:loki`, which builds Loki.
+ * `npm run test:kueue`, which builds Kueue, and `npm run test:loki`, which builds Loki.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -42,11 +42,12 @@ if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
   process.exit(1);
 }
 
-type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'nodes' | 'kinds' | 'loki';
+type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'nodes' | 'kinds' | 'kueue' | 'loki';
 const alone: Readonly<Record<string, Tier>> = {
   '--long': 'long',
   '--real-nodes': 'nodes',
   '--job-kinds': 'kinds',
+  '--kueue': 'kueue',
   '--loki': 'loki',
 };
 const only = alone[process.argv[2] ?? ''];
@@ -65,7 +66,7 @@ const failed = results.reduce((sum, result) => sum + result.failed, 0);
 for (const failure of results.flatMap(({ failures }) => failures)) console.error(failure);
 if (passed + failed === 0)
   console.error(
-    'no test was run: no file of these tiers matches; test/long, loki, nodes and kinds have commands of their own',
+    'no test was run: no file of these tiers matches; test/long, loki, nodes, kinds and kueue have commands of their own',
   );
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
