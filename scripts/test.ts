@@ -3,7 +3,7 @@
  * The tiers are the files `test/jest.*.json`: `e2e` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
  * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. More are commands of their own: `npm run test:long`
  * (outages, restarts of every role, many jobs), `npm run test:nodes`, which needs root (`kernel` and `nodes`, side by side), `npm run test:kinds`, which builds further controllers of jobs,
- * and `npm run test:loki`, which builds Loki.
+ * `npm run test:kueue`, which builds Kueue, and `npm run test:loki`, which builds Loki.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -42,12 +42,13 @@ if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
   process.exit(1);
 }
 
-type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'kernel' | 'nodes' | 'kinds' | 'loki';
+type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'long' | 'kernel' | 'nodes' | 'kinds' | 'kueue' | 'loki';
 const alone: Readonly<Record<string, readonly Tier[]>> = {
   '--long': ['long'],
   // One kernel log serves the whole machine, so those that read it run one after the other.
   '--real-nodes': ['kernel', 'nodes'],
   '--job-kinds': ['kinds'],
+  '--kueue': ['kueue'],
   '--loki': ['loki'],
 };
 const only = alone[process.argv[2] ?? ''];
@@ -66,7 +67,7 @@ const failed = results.reduce((sum, result) => sum + result.failed, 0);
 for (const failure of results.flatMap(({ failures }) => failures)) console.error(failure);
 if (passed + failed === 0)
   console.error(
-    'no test was run: no file of these tiers matches; test/long, loki, nodes and kinds have commands of their own',
+    'no test was run: no file of these tiers matches; test/long, loki, nodes, kinds and kueue have commands of their own',
   );
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

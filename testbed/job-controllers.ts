@@ -30,14 +30,15 @@ const places: Readonly<Record<string, string>> = {
   ValidatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
 };
 
-export type JobControllers = Readonly<Record<JobController, JobControllerProgram>>;
+type Name = Exclude<JobController, 'kueue'>;
+export type JobControllers = Readonly<Record<Name, JobControllerProgram>>;
 
-const names: readonly JobController[] = ['lws', 'jobset', 'mpi-operator', 'trainer', 'kuberay'];
+const names: readonly Name[] = ['lws', 'jobset', 'mpi-operator', 'trainer', 'kuberay'];
 
 /** Builds them, one after the other; call it before a test cluster uses the cores. */
 export async function obtainJobControllers(onProgress: OnProgress): Promise<JobControllers> {
   const environment = readEnvironment();
-  const obtained: Partial<Record<JobController, JobControllerProgram>> = {};
+  const obtained: Partial<Record<Name, JobControllerProgram>> = {};
   for (const name of names) obtained[name] = await jobControllerProgram(name, environment, onProgress);
   return obtained as JobControllers;
 }
@@ -62,18 +63,18 @@ export async function startJobControllers(cluster: TestCluster, programs: JobCon
   for (const name of names) {
     const [port, webhookPort] = [await ports.take(), await ports.take()];
     const { program } = programs[name];
-    await install(cluster, programs[name], webhookPort, 'CustomResourceDefinition');
+    await installManifests(cluster, programs[name], webhookPort, 'CustomResourceDefinition');
     if (name === 'trainer') await createWebhookSecret(cluster);
     const controller = await controllerOf(name, { program, directory, kubeconfig, port, webhookPort });
     await controller.start();
-    await install(cluster, programs[name], webhookPort, 'WebhookConfiguration');
+    await installManifests(cluster, programs[name], webhookPort, 'WebhookConfiguration');
   }
   await createTrainingRuntimes(cluster);
   return () => ports.release();
 }
 
 function controllerOf(
-  name: JobController,
+  name: Name,
   options: KubeControllerOptions & { readonly webhookPort: number },
 ): Server | Promise<Server> {
   if (name === 'mpi-operator') return mpiOperator(options);
@@ -100,7 +101,7 @@ async function createTrainingRuntimes({ api }: TestCluster): Promise<void> {
 }
 
 /** Definitions come before the controller, which watches them; webhooks once it listens. */
-async function install(
+export async function installManifests(
   { directory, kubernetes, api }: TestCluster,
   program: JobControllerProgram,
   webhookPort: number,

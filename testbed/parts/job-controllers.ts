@@ -31,6 +31,11 @@ const controllers = {
     program: '.',
     manifests: ['config/crd/bases'],
   },
+  kueue: {
+    module: `sigs.k8s.io/kueue@${versions.kueue}`,
+    program: './cmd/kueue',
+    manifests: ['config/components/crd/bases', 'config/components/webhook/manifests.yaml'],
+  },
   // Every test cluster has the definition of TrainJob too.
   trainer: {
     module: `github.com/kubeflow/trainer/v2@${versions.trainer}`,

@@ -9,6 +9,8 @@ export const versions = {
   lws: 'v0.7.0',
   mpiOperator: 'v0.6.0',
   kuberay: 'v1.4.2',
+  /** Compiled against Kubernetes 1.35; runs in one tier of the tests only. */
+  kueue: 'v0.16.1',
   /** Runs in one tier of the tests only. */
   loki: 'v3.7.8',
   helm: 'v4.3.1',

@@ -61,6 +61,56 @@ export function trainer({
   });
 }
 
+/**
+ * With certificates from outside it also reads one for its metrics, from a path below /etc that cannot be configured: it gets a view of /etc of its own
+ * that has it, so that nothing is written there.
+ */
+export function kueue({
+  program,
+  directory,
+  kubeconfig,
+  port,
+  webhookPort,
+}: KubeControllerOptions & { readonly webhookPort: number }): Server {
+  const name = 'kueue';
+  const config = join(directory, `${name}.json`);
+  const certDir = join(directory, 'kueue-etc', 'kueue', 'metrics', 'certs');
+  const { certificate, key } = apiserverCertificate(directory);
+  mkdirSync(certDir, { recursive: true });
+  copyFileSync(certificate, join(certDir, 'tls.crt'));
+  copyFileSync(key, join(certDir, 'tls.key'));
+  const settings = {
+    apiVersion: 'config.kueue.x-k8s.io/v1beta2',
+    kind: 'Configuration',
+    leaderElection: { leaderElect: false },
+    internalCertManagement: { enable: false },
+    webhook: { host: '127.0.0.1', port: webhookPort, certDir },
+    metrics: { bindAddress: '0' },
+    health: { healthProbeBindAddress: `127.0.0.1:${port}` },
+    integrations: { frameworks: ['batch/job', 'kubeflow.org/pytorchjob', 'pod'] },
+  };
+  writeFileSync(config, JSON.stringify(settings));
+  const withEtc = 'mount -t overlay -o "lowerdir=$0:/etc" overlay /etc && exec "$@"';
+  return server(directory, {
+    name,
+    program: 'unshare',
+    args: [
+      '--map-root-user',
+      '--mount',
+      'sh',
+      '-c',
+      withEtc,
+      join(directory, 'kueue-etc'),
+      program,
+      `--config=${config}`,
+      `--kubeconfig=${kubeconfig}`,
+      '--feature-gates=VisibilityOnDemand=false',
+    ],
+    kept: true,
+    missing: () => probe(`http://127.0.0.1:${port}/readyz`),
+  });
+}
+
 /** Its webhooks are off unless it is told otherwise. */
 export function kuberay({ program, directory, kubeconfig, port }: KubeControllerOptions): Server {
   return server(directory, {
