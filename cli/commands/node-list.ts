@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { V1Node } from '@kubernetes/client-node';
 import type { Reservation } from '../../contract/cluster.ts';
-import { annotations, clusterWorkflowId, nodeWorkflowId, workflowTypes } from '../../contract/ids.ts';
+import { annotations, clusterWorkflowId } from '../../contract/ids.ts';
 import type { NodeStatus } from '../../contract/node/nodes.ts';
 import { ago } from '../program/clock.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
@@ -29,6 +29,7 @@ export const nodeList: CommandEntry = {
   async run(typed, { session, now }) {
     const { settings } = await readSettings('worker', typed.option('config'));
     const { listObjects } = await import('../../kube/client/requests.ts');
+    const { nodeStatuses } = await import('../clients/node-statuses.ts');
     const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
     const [nodes, statuses, reserved] = await Promise.all([
       listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'list nodes'),
@@ -95,26 +96,6 @@ const reasonOn = (node: V1Node | undefined, { key, effect, value }: Taint): stri
 
 /** `node/<name>/<time>` */
 const timeIn = (incident: string | undefined): string | null => incident?.split('/').at(-1) ?? null;
-
-/** Queries every running node workflow: there are only few at a time. */
-async function nodeStatuses(client: Client): Promise<ReadonlyMap<string, NodeStatus>> {
-  const { listWorkflows, statusOf } = await import('../clients/workflows.ts');
-  const running = await listWorkflows(
-    client,
-    `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`,
-  );
-  const waiting = running.map(({ workflowId }) => workflowId);
-  const found = new Map<string, NodeStatus>();
-  const ask = async (): Promise<void> => {
-    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      // The workflow may have ended after it was listed.
-      const status = await statusOf(client, 'nodeQuarantine', id).catch(() => undefined);
-      if (status && nodeWorkflowId(status.node) === id) found.set(status.node, status);
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, ask));
-  return found;
-}
 
 /** Reservations by node. Without the workflow `cluster` there are none. */
 async function reservations(client: Client): Promise<ReadonlyMap<string, Reservation>> {

@@ -48,15 +48,7 @@ const isOut = (node: SimulatedNode) =>
 async function rowsOf(
   ...args: readonly string[]
 ): Promise<readonly { readonly node: string; readonly outcome: string }[]> {
-  const { code, stdout, stderr } = await live.runCli(
-    'node',
-    'release',
-    '--all',
-    ...args,
-    ...because,
-    '--output',
-    'json',
-  );
+  const { code, stdout, stderr } = await live.runCli('node', 'release', ...args, ...because, '--output', 'json');
   if (code !== 0) throw new Error(stderr);
   return (JSON.parse(stdout) as { node: string; outcome: string }[]).map(({ node, outcome }) => ({ node, outcome }));
 }
@@ -67,24 +59,35 @@ async function quarantineBoth(): Promise<void> {
   await Promise.all([broken, chosen].map(isOut));
 }
 
-describe('kcover node release --all', () => {
+describe('kcover node release of many nodes', () => {
   it('lists what it would release, and changes nothing', async () => {
     await quarantineBoth();
-    expect(await rowsOf('--dry-run')).toEqual(
+    expect(await rowsOf('--all', '--dry-run')).toEqual(
       [broken, chosen].map(({ name }) => ({ node: name, outcome: 'would be released' })),
     );
     await Promise.all([broken, chosen].map(isOut));
   });
 
   it('releases all quarantined nodes through their workflows, and keeps the judged marks', async () => {
-    expect(await rowsOf()).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'released' })));
+    expect(await rowsOf('--all')).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'released' })));
     expect(await Promise.all([broken, chosen].map(taintsOn))).toEqual([[], []]);
     expect(await annotationsOn(broken)).toEqual([
       annotations.faultHistory,
       annotations.judged,
       annotations.judgedState,
     ]);
-    expect(await rowsOf()).toEqual([]);
+    expect(await rowsOf('--all')).toEqual([]);
+  });
+
+  it('releases by cause, and leaves a node with another cause', async () => {
+    await quarantineBoth();
+    expect(await rowsOf('--selector', `kubernetes.io/hostname=${broken.name}`, '--dry-run')).toEqual([
+      { node: broken.name, outcome: 'would be released' },
+    ]);
+    expect(await rowsOf('--cause', 'xid/79')).toEqual([{ node: broken.name, outcome: 'released' }]);
+    expect(await taintsOn(broken)).toEqual([]);
+    expect(await taintsOn(chosen)).toContain(quarantineTaintKey);
+    expect(await rowsOf(chosen.name, '--dry-run')).toEqual([{ node: chosen.name, outcome: 'would be released' }]);
   });
 
   it('clears all marks of kcover from every node after an uninstall, without workers and Temporal, and keeps those of others', async () => {
@@ -113,6 +116,7 @@ describe('kcover node release', () => {
   it.each([
     ['a name and --all', ['gpu-0', '--all']],
     ['neither', []],
+    ['two ways of choosing', ['--cause', 'xid/79', '--selector', 'rack=r7']],
     ['--owner-only without --all', ['gpu-0', '--owner-only']],
   ])('refuses %s', async (_, args) => {
     expect(await kcover(['node', 'release', ...args, ...because])).toMatchObject({
