@@ -5,6 +5,7 @@ import type { Activities } from '../contract/wire/activities.ts';
 import type { Reservation } from '../contract/cluster.ts';
 import { annotations } from '../contract/ids.ts';
 import { storePause, readPause } from '../kube/stored-pause.ts';
+import { domainsOf } from '../kube/nodes/fleet.ts';
 import { nodeView } from '../kube/nodes/nodes.ts';
 import { pagesOf } from '../kube/client/requests.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -15,12 +16,14 @@ export function clusterActivities({
   settings,
   now,
 }: Dependencies): Pick<Activities, 'observeCluster' | 'storePause'> {
-  const { taint } = settings.quarantine;
+  const { limit, taint } = settings.quarantine;
+  const labels = Object.keys(limit.domains);
 
   function reservationOf(node: V1Node): Reservation[] {
     const { name, uid, taint: found } = nodeView(node, taint);
     if (!found?.ours) return [];
     const { incident = `node/${name}` } = found;
+    const domains = domainsOf(node, labels);
     const tested = node.metadata?.annotations?.[annotations.quarantinePreflight];
     return [
       {
@@ -28,6 +31,7 @@ export function clusterActivities({
         node: name,
         incident,
         since: timeIn(incident) ?? now(),
+        ...(domains.length > 0 && { domains }),
         ...(tested !== undefined && { preflight: { namespace: tested } }),
       },
     ];

@@ -14,6 +14,8 @@ export interface Reservation {
   readonly since: number;
   /** Set when a preflight is the only reason. */
   readonly preflight?: PreflightScope;
+  /** Pools and failure domains of the node that have a limit, as `label=value`. */
+  readonly domains?: readonly string[];
 }
 
 /** The namespace of the pods that ran the preflight. */
@@ -43,10 +45,16 @@ export interface ClusterSeen {
   readonly pause?: StoredPause;
 }
 
-/** How many nodes may be out at once, and why. */
-export interface ReserveLimit {
+/** How many nodes kcover may keep out at once, and why. */
+export interface NodeLimit {
   readonly nodes: number;
   readonly because: string;
+}
+
+/** Every limit holds at once. */
+export interface ReserveLimit extends NodeLimit {
+  /** By `label=value`, for the domains of the nodes that are asked for. */
+  readonly domains?: Readonly<Record<string, NodeLimit>>;
   /** How many of those may have a preflight as their only reason. */
   readonly preflight: { readonly nodes: number; readonly perNamespace: number; readonly because: string };
 }

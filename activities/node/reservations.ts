@@ -5,6 +5,7 @@ import { type Workflow, WorkflowNotFoundError } from '@temporalio/common';
 import type { Activities } from '../../contract/wire/activities.ts';
 import type {
   ClusterStatus,
+  NodeLimit,
   ReserveAnswer,
   ReserveLimit,
   ReserveRequest,
@@ -16,7 +17,8 @@ import { signals, statusQuery, updates } from '../../contract/wire/messages.ts';
 import { searchAttributePairs } from '../../contract/wire/search-attributes.ts';
 import { clusterStart } from '../../contract/wire/starts.ts';
 import { clusterUid } from '../../kube/client/connection.ts';
-import { acceleratorCounter, nodeView, readNode } from '../../kube/nodes/nodes.ts';
+import { type Count, FleetCounter } from '../../kube/nodes/fleet.ts';
+import { nodeView, readNode } from '../../kube/nodes/nodes.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createBatcher } from '../batcher.ts';
@@ -36,21 +38,24 @@ export function reservationActivities({
   now,
 }: Dependencies): Pick<Activities, 'reserveQuarantine'> {
   const { limit: setting, taint } = settings.quarantine;
-  const countAccelerators = acceleratorCounter(kube, now);
+  const fleet = new FleetCounter(kube, Object.keys(setting.domains), now);
   const cluster = () => temporal().workflow.getHandle(clusterWorkflowId);
   let uid: string | undefined;
 
-  async function limit(): Promise<ReserveLimit> {
-    const nodes = await countAccelerators();
-    const most = Math.max(setting.atLeast, Math.floor((nodes * setting.percent) / 100));
+  async function limit(domains: readonly string[]): Promise<ReserveLimit> {
+    const all = limitFor(await fleet.count(), setting);
     const { percent, perNamespace } = settings.preflight.limit;
+    const ofDomains = domains.map(async (domain) => {
+      const [label = ''] = domain.split('=');
+      return [domain, limitFor(await fleet.count(domain), setting.domains[label] ?? setting)] as const;
+    });
     return {
-      nodes: most,
-      because: `${setting.percent}% of ${nodes} nodes with accelerators, at least ${setting.atLeast}`,
+      ...all,
+      ...(domains.length > 0 && { domains: Object.fromEntries(await Promise.all(ofDomains)) }),
       preflight: {
-        nodes: Math.floor((most * percent) / 100),
+        nodes: Math.floor((all.nodes * percent) / 100),
         perNamespace,
-        because: `preflight.limit: ${percent}% of the ${most} nodes that may be out, ${perNamespace} for a namespace`,
+        because: `preflight.limit: ${percent}% of the ${all.nodes} nodes that may be out, ${perNamespace} for a namespace`,
       },
     };
   }
@@ -104,8 +109,14 @@ export function reservationActivities({
     return true;
   }
 
-  async function reserve(wanted: readonly WantedReservation[]): Promise<readonly ReserveAnswer[]> {
-    const most = await limit();
+  async function withDomains(one: WantedReservation): Promise<WantedReservation> {
+    const domains = await fleet.domainsOf(one.node);
+    return domains.length > 0 ? { ...one, domains } : one;
+  }
+
+  async function reserve(asked: readonly WantedReservation[]): Promise<readonly ReserveAnswer[]> {
+    const wanted = await inParallel(asked, withDomains);
+    const most = await limit([...new Set(wanted.flatMap(({ domains = [] }) => domains))]);
     const answers = await ask(wanted, most);
     const refused = wanted.filter((each) => answerFor(each, answers)?.granted !== true);
     if (refused.length === 0 || !(await reconcile())) return inOrder(wanted, answers);
@@ -114,6 +125,14 @@ export function reservationActivities({
 
   const reserveOne = createBatcher(reserve);
   return { reserveQuarantine: (request) => reserveOne(request) };
+}
+
+function limitFor({ nodes, others }: Count, { atLeast, percent }: { atLeast: number; percent: number }): NodeLimit {
+  const less = others > 0 ? `, less ${others} that others keep out` : '';
+  return {
+    nodes: Math.max(atLeast, Math.floor((nodes * percent) / 100) - others),
+    because: `${percent}% of ${nodes} nodes with accelerators${less}, at least ${atLeast}`,
+  };
 }
 
 const answerFor = ({ nodeUid }: WantedReservation, answers: readonly ReserveAnswer[]): ReserveAnswer | undefined =>

@@ -53,7 +53,7 @@ export const listen = (byDefault: string) =>
 export const health = z.strictObject({ listen: listen('0.0.0.0:9090') }).prefault({});
 export const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({});
 
-const labelKey = z
+export const labelKey = z
   .string()
   .regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9][\w.-]{0,62}$/, { error: 'must be a Kubernetes label key' });
 

@@ -6,7 +6,7 @@ import { sourcesAbout, traitsOf } from '../faults/sources.ts';
 import { preflightRules } from '../preflight/preflight.ts';
 import { judgement } from './judgement.schema.ts';
 import { recoverySettings } from '../recovery/settings.schema.ts';
-import { duration, health, log, taint, temporal } from './values.schema.ts';
+import { duration, health, labelKey, log, taint, temporal } from './values.schema.ts';
 
 /**
  * Response to a fault code. `restart` recovers the jobs on the node and leaves the node itself in service. `ask` keeps new pods off the node, leaves
@@ -26,6 +26,9 @@ const code = z.string().regex(
   ),
   { error: 'must be a code such as xid/79 or sxid/20034' },
 );
+
+const atLeast = z.int().min(0);
+const percent = z.number().min(0).max(100);
 
 const faults = z
   .strictObject({
@@ -72,9 +75,21 @@ export const workerSettings = z.strictObject({
       taint,
       cordon: z.boolean().default(false).describe('Also set spec.unschedulable'),
       limit: z
-        .strictObject({ atLeast: z.int().min(0).default(2), percent: z.number().min(0).max(100).default(10) })
+        .strictObject({
+          atLeast: atLeast.default(2),
+          percent: percent.default(10),
+          domains: z
+            .record(labelKey, z.strictObject({ atLeast: atLeast.default(1), percent: percent.default(25) }))
+            .refine((each) => Object.keys(each).length <= 8, { error: 'must name at most 8 labels' })
+            .default({})
+            .describe(
+              'The same for the nodes that have the same value of a label: a pool, a rack, a zone. All limits hold at once',
+            ),
+        })
         .prefault({})
-        .describe('Most nodes quarantined at once: the larger of a number and a share of the nodes with accelerators'),
+        .describe(
+          'Most nodes quarantined at once: a share of the nodes with accelerators, less those that others keep out (cordoned, or not ready), but never fewer than a number',
+        ),
       quiet: duration('1h').describe(
         'How long the workflow of a node keeps running after faults that did not quarantine it',
       ),

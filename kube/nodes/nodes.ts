@@ -13,7 +13,7 @@ import type { Kube } from '../client/connection.ts';
 import { isConflict, isNotFound } from '../client/errors.ts';
 import { amountsOf } from '../pods/requests.ts';
 import { objectPath } from '../client/request-url.ts';
-import { listObjects, patchObject, readObject } from '../client/requests.ts';
+import { patchObject, readObject } from '../client/requests.ts';
 import { timeOrEpoch } from '../client/time.ts';
 
 const path = (name: string): string => objectPath('/api/v1/nodes', name);
@@ -155,23 +155,3 @@ export const hasAccelerators = (node: V1Node): boolean =>
   [node.status?.capacity, node.status?.allocatable].some((resources) =>
     Object.entries(resources ?? {}).some(([name, amount]) => isAccelerator(name) && amount !== '0'),
   );
-
-const countedMs = 60_000;
-
-/** Counts the nodes with accelerators, at most once a minute. */
-export function acceleratorCounter(kube: Kube, now: () => number): () => Promise<number> {
-  let last: { readonly at: number; readonly count: Promise<number> } | undefined;
-  const count = async () =>
-    (await listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'count the nodes with accelerators')).filter(hasAccelerators)
-      .length;
-  return () => {
-    if (!last || now() - last.at > countedMs) {
-      const fresh = { at: now(), count: count() };
-      last = fresh;
-      fresh.count.catch(() => {
-        if (last === fresh) last = undefined;
-      });
-    }
-    return last.count;
-  };
-}

@@ -38,6 +38,7 @@ interface LiveClusterOptions {
   /** Where incidents are recorded; default: a directory. */
   readonly records?: RecordStore;
   readonly mode?: 'observe' | 'act';
+  readonly quarantine?: object;
   /** How the worker reaches the API server; default: like the test itself. */
   readonly kubeconfig?: string;
   /** Runs workflows too. */
@@ -48,6 +49,7 @@ export async function liveCluster({
   taskQueue = `test-${randomUUID()}`,
   records = directoryRecords(join(tmpdir(), taskQueue)),
   mode = 'act',
+  quarantine,
   kubeconfig: ofWorker,
   workflows,
 }: LiveClusterOptions = {}): Promise<LiveCluster> {
@@ -61,7 +63,7 @@ export async function liveCluster({
   const client = new Client({ connection });
   const activities = createActivities({
     kube,
-    settings: settings({ mode, temporal: { taskQueue } }),
+    settings: settings({ mode, quarantine, temporal: { taskQueue } }),
     namespace: ownNamespace,
     temporal: () => client,
     records,

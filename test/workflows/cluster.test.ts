@@ -145,6 +145,21 @@ describe('the workflow of a cluster', () => {
     expect((await ask({ limit, wanted: kernel })).filter(({ granted }) => granted)).toHaveLength(7);
   });
 
+  it('keeps to the limit of each domain too, and names the one that holds', async () => {
+    await counted();
+    const limit = { ...reserveLimit(9), domains: { 'rack=r7': { nodes: 1, because: '25% of 4' } } };
+    const wanted = [
+      ['a', 'rack=r7'],
+      ['b', 'rack=r7'],
+      ['c', 'rack=r8'],
+    ].map(([node = '', domain = '']) => ({ node, nodeUid: node, incident: `node/${node}`, domains: [domain] }));
+    expect(await ask({ limit, wanted })).toMatchObject([
+      { granted: true },
+      { granted: false, because: '1 nodes of rack=r7 are out and 1 may be (25% of 4)' },
+      { granted: true },
+    ]);
+  });
+
   it('does not take a pause without a name and a reason', async () => {
     await expect(handle.executeUpdate('pause', { args: [{ by: 'ada' }] })).rejects.toMatchObject({
       cause: { message: expect.stringContaining('`reason`') },

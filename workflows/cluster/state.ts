@@ -62,7 +62,7 @@ export function reserve(
 
 function whyNot(
   { paused, reservations }: ClusterData,
-  { nodeUid, preflight }: Pick<Reservation, 'nodeUid' | 'preflight'>,
+  { nodeUid, preflight, domains = [] }: Pick<Reservation, 'nodeUid' | 'preflight' | 'domains'>,
   limit: ReserveLimit,
 ) {
   // A write that was granted before the pause and is retried waits too.
@@ -70,6 +70,12 @@ function whyNot(
   if (reservations[nodeUid]) return undefined;
   const out = Object.values(reservations);
   if (out.length >= limit.nodes) return `${out.length} nodes are out and ${limit.nodes} may be (${limit.because})`;
+  for (const domain of domains) {
+    const most = limit.domains?.[domain];
+    const there = out.filter((one) => one.domains?.includes(domain)).length;
+    if (most && there >= most.nodes)
+      return `${there} nodes of ${domain} are out and ${most.nodes} may be (${most.because})`;
+  }
   return preflight && whyNotByPreflight(out, preflight.namespace, limit.preflight);
 }
 
