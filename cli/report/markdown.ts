@@ -1,25 +1,25 @@
-/** Builds Markdown in which untrusted text cannot become markup. */
+/** Writes a page as Markdown in which foreign text cannot become markup. */
 
 import { inMarkdown, oneLine, printable } from '../../contract/text.ts';
-
-/** Untrusted text as one line without markup. */
-export const plain = (text: string): string => inMarkdown(text);
-
-/** Untrusted text as inline code. */
-export const code = (text: string): string => `\`${oneLine(text.replaceAll(/[`\s|]+/g, ' '), most)}\``;
+import { type Block, type Line, type Page, type Piece, withoutEmpty } from './page.ts';
 
 const most = 20_000;
 
-/** A table; empty without rows. */
-export function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '';
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => (cell === '' ? '-' : cell)).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+/** Foreign text as inline code. */
+export const code = (text: string): string => `\`${oneLine(text.replaceAll(/[`\s|]+/g, ' '), most)}\``;
+
+/** Pieces of a line keep the blanks between them. */
+const inline = (text: string): string =>
+  `${/^\s/.test(text) ? ' ' : ''}${inMarkdown(text)}${/\S\s+$/.test(text) ? ' ' : ''}`;
+
+function ofPiece(piece: Piece): string {
+  if (typeof piece === 'string') return inline(piece);
+  return 'code' in piece ? code(piece.code) : `**${inMarkdown(piece.strong)}**`;
 }
 
-export const list = (items: readonly string[]): string => items.map((item) => `- ${item}`).join('\n');
+const ofLine = (line: Line): string => line.map(ofPiece).join('');
 
-/** Several lines of untrusted text, as a code block. */
+/** Several lines of foreign text, as a code block. */
 export function quote(lines: readonly string[]): string {
   const text = lines.map((line) => printable(line.replaceAll('\n', ' ')).trimEnd());
   const longest = Math.max(2, ...text.flatMap((line) => [...line.matchAll(/`+/g)].map(([ticks]) => ticks.length)));
@@ -27,17 +27,27 @@ export function quote(lines: readonly string[]): string {
   return [fence, ...text, fence].join('\n');
 }
 
-export interface Section {
-  readonly title: string;
-  /** A section without text is left out. */
-  readonly text: string | undefined;
+function ofBlock(block: Block): string {
+  switch (block.kind) {
+    case 'text':
+      return block.lines.map(ofLine).join('\\\n');
+    case 'list':
+      return block.lines.map((line) => `- ${ofLine(line)}`).join('\n');
+    case 'quote':
+      return quote(block.lines);
+    case 'table': {
+      const row = (cells: readonly string[]) => `| ${cells.map((cell) => (cell === '' ? '-' : cell)).join(' | ')} |`;
+      const lines = block.rows.map((cells) => row(cells.map(ofLine)));
+      return [row(block.head), row(block.head.map(() => '---')), ...lines].join('\n');
+    }
+  }
 }
 
-export const sections = (title: string, intro: string, all: readonly Section[]): string =>
-  [
-    `# ${title}`,
-    intro,
-    ...all.flatMap((section) =>
-      section.text === undefined || section.text === '' ? [] : [`## ${section.title}`, section.text],
-    ),
+export function markdownOf(page: Page): string {
+  const { title, intro, sections } = withoutEmpty(page);
+  return [
+    `# ${inMarkdown(title)}`,
+    intro.map((line) => `- ${ofLine(line)}`).join('\n'),
+    ...sections.flatMap((section) => [`## ${section.title}`, ...section.blocks.map(ofBlock)]),
   ].join('\n\n');
+}

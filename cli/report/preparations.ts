@@ -3,26 +3,30 @@
 import type { OperatorAnswer } from '../../contract/recovery/plan.ts';
 import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { formatDuration } from '../../contract/settings/duration.ts';
-import { list, plain } from './markdown.ts';
+import { type Block, type Line, list } from './page.ts';
 
-export const approvalsOf = ({ approvals = [] }: IncidentRecord): string | undefined =>
-  approvals.length === 0 ? undefined : list(approvals.map(answerOf));
+export const approvalsOf = ({ approvals = [] }: IncidentRecord): Block[] => [list(approvals.map(answerOf))];
 
-const answerOf = ({ question, approved, by, reason, at }: OperatorAnswer): string =>
-  `${plain(at)} **${approved ? 'approved' : 'denied'}** by ${plain(by)}: ${plain(reason)}${question === undefined ? '' : ` (${plain(question)})`}`;
+const answerOf = ({ question, approved, by, reason, at }: OperatorAnswer): Line => [
+  `${at} `,
+  { strong: approved ? 'approved' : 'denied' },
+  ` by ${by}: ${reason}${question === undefined ? '' : ` (${question})`}`,
+];
 
-export const checkpointsOf = ({ checkpoints = [] }: IncidentRecord): string | undefined =>
-  checkpoints.length === 0
-    ? undefined
-    : list(checkpoints.map((one) => `Attempt ${one.attempt}: **${one.kind}**${waited(one)}: ${plain(one.because)}`));
+export const checkpointsOf = ({ checkpoints = [] }: IncidentRecord): Block[] => [
+  list(checkpoints.map((one) => [`Attempt ${one.attempt}: `, { strong: one.kind }, `${waited(one)}: ${one.because}`])),
+];
 
 const waited = (one: NonNullable<IncidentRecord['checkpoints']>[number]): string =>
   'waitedMs' in one ? ` after ${formatDuration(one.waitedMs)}` : '';
 
-export function capacityDecisionsOf({ capacity = [], pods }: IncidentRecord): string | undefined {
-  if (capacity.length === 0 && !pods) return undefined;
-  const decided = capacity.map(
-    ({ at, kind, because }) => `${new Date(at).toISOString()} **${kind}**: ${plain(because)}`,
-  );
-  return list([...decided, ...(pods ? [`It went on with ${pods.after} pods instead of ${pods.before}.`] : [])]);
-}
+export const capacityDecisionsOf = ({ capacity = [], pods }: IncidentRecord): Block[] => [
+  list([
+    ...capacity.map(({ at, kind, because }): Line => [
+      `${new Date(at).toISOString()} `,
+      { strong: kind },
+      `: ${because}`,
+    ]),
+    ...(pods ? [[`It went on with ${pods.after} pods instead of ${pods.before}.`]] : []),
+  ]),
+];

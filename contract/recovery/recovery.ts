@@ -239,6 +239,12 @@ export interface TimelineEntry {
   readonly because?: string;
 }
 
+/** When a recovery entered a phase; the one before it ended then. */
+export interface PhaseEntry {
+  readonly phase: RecoveryPhase;
+  readonly at: string;
+}
+
 /** The document that outlives Temporal's retention: one per incident. */
 export interface IncidentRecord {
   readonly schema: 1;
@@ -248,6 +254,10 @@ export interface IncidentRecord {
   readonly because: string;
   readonly startedAt: string;
   readonly endedAt: string;
+  /** Accelerators of the job before the recovery; missing where its pods ask for none. */
+  readonly gpus?: number;
+  /** In order; the first hundred. */
+  readonly phases: readonly PhaseEntry[];
   readonly faults: readonly Fault[];
   readonly decisions: readonly RecoveryDecision[];
   readonly stops: readonly {

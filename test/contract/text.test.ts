@@ -2,7 +2,9 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { print, properties, table } from '../../cli/program/output.ts';
-import { code, grid, plain, quote } from '../../cli/report/markdown.ts';
+import { htmlOf } from '../../cli/report/html.ts';
+import { markdownOf } from '../../cli/report/markdown.ts';
+import { list, type Page, quote, table as tableOf } from '../../cli/report/page.ts';
 import { inMarkdown, oneLine, printable, withoutEscapes } from '../../contract/text.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
 import { builtInPatterns } from '../../faults/redaction/built-in.ts';
@@ -30,6 +32,13 @@ const hostile = [
   'bell\u0007\u0000',
   '[restart](https://evil.example) <img src=x> | cell ` tick',
 ].join('\n');
+const hostilePage: Page = {
+  title: hostile,
+  intro: [[{ strong: hostile }]],
+  sections: [
+    { title: 'a', blocks: [tableOf(['a'], [[hostile]]), list([[{ code: hostile }]]), quote(hostile.split('\n'))] },
+  ],
+};
 /** Characters that no output may contain. */
 const steers = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
@@ -99,9 +108,8 @@ describe('no output contains terminal escape sequences', () => {
     ['YAML', print({ data: { hostile }, text: '' }, 'yaml')],
     ['an error', printable(hostile)],
     ['evidence', redactLines(hostile.split('\n'), builtInPatterns).lines.join('\n')],
-    ['a cell of the report', grid(['a'], [[plain(hostile)]])],
-    ['a name in the report', code(hostile)],
-    ['a quote in the report', quote(hostile.split('\n'))],
+    ['the report as Markdown', markdownOf(hostilePage)],
+    ['the report as HTML', htmlOf(hostilePage, [])],
     ['a summary in the Temporal UI', short(hostile)],
     ['details in the Temporal UI', detailsOf('llm', [['because', hostile]])],
   ])('%s', (_, text) => {

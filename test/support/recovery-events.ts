@@ -119,7 +119,13 @@ function answersIn(state: RecoveryState, at: number, choice: Choice): Answer {
         isPaused: choice.what % 3 === 1,
       };
       return oneOf<Answer>(
-        [decided, { kind: 'lookStarted' }, decided, { kind: 'attemptObserved', progress }, { kind: 'lookOutdated' }],
+        [
+          decided,
+          { kind: 'lookStarted' },
+          decided,
+          { kind: 'attemptObserved', job: { progress, gpus: 8 } },
+          { kind: 'lookOutdated' },
+        ],
         choice,
       );
     }

@@ -10,7 +10,7 @@ import type {
   RecoveryStatus,
   StopResult,
 } from '../../contract/recovery/recovery.ts';
-import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { JobView } from '../../contract/job/jobs.ts';
 import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import type { End } from './end.ts';
 import type { Showing } from './incident.ts';
@@ -31,7 +31,7 @@ export type Message =
 /** Answers of what a phase does. */
 export type Answer =
   | { readonly kind: 'lookStarted' }
-  | { readonly kind: 'attemptObserved'; readonly progress?: JobProgress | undefined }
+  | { readonly kind: 'attemptObserved'; readonly job?: Pick<JobView, 'gpus' | 'progress'> | undefined }
   /** Another look is needed: something changed, or may have. */
   | { readonly kind: 'lookOutdated' }
   | {

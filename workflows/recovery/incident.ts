@@ -3,13 +3,14 @@
 import type { EvidenceRequest } from '../../contract/recovery/evidence.ts';
 import { faultSentence } from '../../contract/faults/sentence.ts';
 import type { Fault } from '../../contract/faults/faults.ts';
-import type { AttemptPod } from '../../contract/job/jobs.ts';
+import type { AttemptPod, JobView } from '../../contract/job/jobs.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
 import type { RecoveryLevel } from '../../contract/recovery/plan.ts';
 import {
   type AttemptFacts,
   type IncidentRecord,
+  type PhaseEntry,
   podCount,
   type RecoveryDecision,
   type RecoveryFacts,
@@ -23,7 +24,7 @@ import { type Holds, noHolds } from './holds.ts';
 import { noQuestions, type Questions } from './questions.ts';
 
 /** Bounds of what one incident keeps. */
-const most = { faults: 300, decisions: 50 } as const;
+const most = { faults: 300, decisions: 50, phases: 100 } as const;
 
 export type Stop = IncidentRecord['stops'][number];
 export type PodLevel = Extract<RecoveryLevel, { name: 'pod' }>;
@@ -76,6 +77,10 @@ export interface IncidentData {
   /** Progress before the first stop, and after the last. */
   readonly progress: { readonly before?: JobProgress; readonly after?: JobProgress };
   readonly shown: Shown;
+  /** The phases that were shown, each once in a row. */
+  readonly phases: readonly PhaseEntry[];
+  /** Accelerators of the whole job, as first observed. */
+  readonly gpus?: number | undefined;
   readonly timeline: readonly TimelineEntry[];
 }
 
@@ -103,6 +108,7 @@ export function firstIncident({ faults, paused, ...input }: RecoveryInput, at: n
     suspended: false,
     progress: {},
     shown: { phase: 'deciding', because: '', waitingFor: '', since: iso(at) },
+    phases: [{ phase: 'deciding', at: iso(at) }],
     timeline: faults.slice(0, 5).map((fault) => entry(at, 'fault', faultSentence(fault))),
   };
 }
@@ -135,6 +141,10 @@ export const showing = <State extends IncidentData>(
 ): State => ({
   ...state,
   shown: { phase, because, waitingFor, since: iso(at), ...(until === undefined ? {} : { until: iso(until) }) },
+  phases:
+    state.phases.at(-1)?.phase === phase || state.phases.length >= most.phases
+      ? state.phases
+      : [...state.phases, { phase, at: iso(at) }],
 });
 
 /** The state with the faults of a signal; those that are new join the timeline. */
@@ -213,11 +223,15 @@ export const forcedEver = ({ stops, forcing }: IncidentData): AttemptPod[] => [
   ...forcing,
 ];
 
-/** With the progress before the first stop; later steps belong to another attempt. */
-export const withProgressBefore = <State extends IncidentData>(state: State, seen: JobProgress | undefined): State =>
-  seen && state.stops.length === 0 && seen.step >= (state.progress.before?.step ?? 0)
-    ? { ...state, progress: { before: seen } }
-    : state;
+/** With the job as it was before the first stop: later steps belong to another attempt, which may be smaller. */
+export function withJobBefore<State extends IncidentData>(
+  state: State,
+  { gpus, progress }: Pick<JobView, 'gpus' | 'progress'>,
+): State {
+  if (state.stops.length > 0) return state;
+  const isNewer = progress !== undefined && progress.step >= (state.progress.before?.step ?? 0);
+  return { ...state, gpus: state.gpus ?? gpus, ...(isNewer && { progress: { before: progress } }) };
+}
 
 /** The broken pods alone were passed over, because only a smaller job fits. */
 export const isPassedOver = ({ tried }: IncidentData): boolean => tried.at(-1)?.noCapacity === true;

@@ -13,7 +13,7 @@ import {
   showing,
   withFaults,
   withHandled,
-  withProgressBefore,
+  withJobBefore,
 } from './incident.ts';
 import { decided, prepared } from './plan-transitions.ts';
 import { answer, ask, drop, expire } from './questions.ts';
@@ -97,7 +97,7 @@ export const recoveryTransitions: Transitions<RecoveryState, RecoveryEvent> = {
   deciding: {
     ...open,
     lookStarted: answered([], lookStarted),
-    attemptObserved: answered([], (state, { progress }) => withProgressBefore(state, progress)),
+    attemptObserved: answered([], (state, { job }) => (job ? withJobBefore(state, job) : state)),
     lookOutdated: answered([], decideAgain),
     decided: answered(['ending', 'held', 'preparing', 'starting'], decided),
   },

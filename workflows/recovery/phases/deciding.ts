@@ -17,7 +17,7 @@ export const deciding: Effect<'deciding'> = async (recovery) => {
     nodes,
     ...(pods.length > 0 && { pods }),
   });
-  const state = recovery.dispatch({ kind: 'attemptObserved', progress: facts.job?.progress });
+  const state = recovery.dispatch({ kind: 'attemptObserved', job: facts.job });
   const heldMs = heldFor(state.holds, 'held', tools.now());
   // What arrived meanwhile is seen here, and a node that was not looked at must not be taken for one that is gone.
   if (nodesIn(state).length > nodes.length) return { kind: 'lookOutdated' };
