@@ -8,11 +8,14 @@ import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
 import { fromRecord, type IncidentSummary, settleQuarantines } from './incident.ts';
 
-/** All incidents in a directory of records. Other files are skipped. */
+/** All records in a directory, in no order. Other files are skipped. */
+export async function recordsIn(directory: string): Promise<readonly (IncidentRecord | NodeRecord)[]> {
+  return (await inParallel(await filesIn(directory), readRecord)).flatMap((record) => record ?? []);
+}
+
+/** All incidents in a directory of records. */
 export async function incidentsInRecords(directory: string): Promise<readonly IncidentSummary[]> {
-  const found = (await inParallel(await filesIn(directory), readRecord)).flatMap((record) =>
-    record ? [fromRecord(record)] : [],
-  );
+  const found = (await recordsIn(directory)).map(fromRecord);
   const quarantines = found.filter(({ kind }) => kind === 'quarantine');
   const nodes = new Set(quarantines.map(({ about }) => about));
   return [
@@ -57,4 +60,4 @@ const isRecord = (document: unknown): document is IncidentRecord | NodeRecord =>
   'schema' in document &&
   document.schema === 1 &&
   'incident' in document &&
-  ('job' in document || 'quarantinedAt' in document);
+  ('quarantinedAt' in document || ('job' in document && 'phases' in document));

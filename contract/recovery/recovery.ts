@@ -256,6 +256,8 @@ export interface IncidentRecord {
   readonly endedAt: string;
   /** Accelerators of the job before the recovery; missing where its pods ask for none. */
   readonly gpus?: number;
+  /** RFC 3339: when the job opted in; missing where it was not observed. */
+  readonly optedInAt?: string;
   /** In order; the first hundred. */
   readonly phases: readonly PhaseEntry[];
   readonly faults: readonly Fault[];

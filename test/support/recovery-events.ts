@@ -123,7 +123,7 @@ function answersIn(state: RecoveryState, at: number, choice: Choice): Answer {
           decided,
           { kind: 'lookStarted' },
           decided,
-          { kind: 'attemptObserved', job: { progress, gpus: 8 } },
+          { kind: 'attemptObserved', job: { progress, gpus: 8, optedInAt: '2026-11-21T07:00:00Z' } },
           { kind: 'lookOutdated' },
         ],
         choice,

@@ -10,10 +10,9 @@ import type {
   RecoveryStatus,
   StopResult,
 } from '../../contract/recovery/recovery.ts';
-import type { JobView } from '../../contract/job/jobs.ts';
 import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import type { End } from './end.ts';
-import type { Showing } from './incident.ts';
+import type { JobBefore, Showing } from './incident.ts';
 import type { Asking, GivenAnswer } from './questions.ts';
 import type { Covers } from './state.ts';
 import type { StepName } from './steps/index.ts';
@@ -31,7 +30,7 @@ export type Message =
 /** Answers of what a phase does. */
 export type Answer =
   | { readonly kind: 'lookStarted' }
-  | { readonly kind: 'attemptObserved'; readonly job?: Pick<JobView, 'gpus' | 'progress'> | undefined }
+  | { readonly kind: 'attemptObserved'; readonly job?: JobBefore | undefined }
   /** Another look is needed: something changed, or may have. */
   | { readonly kind: 'lookOutdated' }
   | {

@@ -81,6 +81,7 @@ export interface IncidentData {
   readonly phases: readonly PhaseEntry[];
   /** Accelerators of the whole job, as first observed. */
   readonly gpus?: number | undefined;
+  readonly optedInAt?: string | undefined;
   readonly timeline: readonly TimelineEntry[];
 }
 
@@ -223,14 +224,17 @@ export const forcedEver = ({ stops, forcing }: IncidentData): AttemptPod[] => [
   ...forcing,
 ];
 
+/** What the record keeps of the job. */
+export type JobBefore = Pick<JobView, 'gpus' | 'optedInAt' | 'progress'>;
+
 /** With the job as it was before the first stop: later steps belong to another attempt, which may be smaller. */
 export function withJobBefore<State extends IncidentData>(
   state: State,
-  { gpus, progress }: Pick<JobView, 'gpus' | 'progress'>,
+  { gpus, optedInAt, progress }: JobBefore,
 ): State {
   if (state.stops.length > 0) return state;
   const isNewer = progress !== undefined && progress.step >= (state.progress.before?.step ?? 0);
-  return { ...state, gpus: state.gpus ?? gpus, ...(isNewer && { progress: { before: progress } }) };
+  return { ...state, gpus: state.gpus ?? gpus, optedInAt, ...(isNewer && { progress: { before: progress } }) };
 }
 
 /** The broken pods alone were passed over, because only a smaller job fits. */

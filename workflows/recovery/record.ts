@@ -37,7 +37,7 @@ export function reportOf({
 
 /** Pods of large attempts are listed once, and then only counted. */
 export function recordOf(state: Over): IncidentRecord {
-  const { input, end, faults, decisions, gpus, phases, progress, timeline } = state;
+  const { input, end, faults, decisions, gpus, optedInAt, phases, progress, timeline } = state;
   const keep = podTrimmer();
   const stops = state.stops.map(({ forced, ...stop }) => ({
     ...stop,
@@ -56,6 +56,7 @@ export function recordOf(state: Over): IncidentRecord {
     startedAt: iso(state.startedAt),
     endedAt: iso(state.endedAt),
     ...(gpus !== undefined && { gpus }),
+    ...(optedInAt !== undefined && { optedInAt }),
     phases,
     faults,
     decisions: decisions.map(withoutManyPods),
