@@ -164,6 +164,8 @@ export function watchReports(options: ReportsOptions): Reports {
   follow<ReportObject>(options, {
     what: `configmaps in ${namespace}`,
     path: `/api/v1/namespaces/${namespace}/configmaps`,
+    // Each may have 1 MiB, whoever writes it.
+    pageSize: 16,
     trim: reportObject,
     onReachability(isReachable) {
       standing.setReachable(isReachable);

@@ -39,6 +39,8 @@ export function watchAscend(options: AscendWatchOptions): NodeObserver {
       send,
       onReport(node, read) {
         if (read.isRead) seeHeartbeat(node, namespace, read);
+        // A ConfigMap that comes and goes may name any node.
+        else if (!object(node)) heartbeats.forget(node);
         showUnobservable(node);
       },
       onReachability: (isReachable) => setReachable(watchOf(namespace), isReachable),

@@ -31,6 +31,8 @@ export interface ResourceWatchOptions<T> {
   readonly what: string;
   readonly path: string;
   readonly labelSelector?: string;
+  /** Objects of one page of the list. */
+  readonly pageSize?: number;
   /** The parts of an object that are kept. */
   readonly trim?: (object: T) => T;
   readonly onEvent: (event: WatchEvent<T>) => void;
@@ -42,12 +44,13 @@ export function follow<T extends Watchable>(
   { kube, metrics, log, signal }: WatchContext,
   options: ResourceWatchOptions<T>,
 ): Watched<T> {
-  const { what, path, labelSelector, trim, onEvent, onReachability } = options;
+  const { what, path, labelSelector, pageSize, trim, onEvent, onReachability } = options;
   return watchResource<T>({
     kube,
     path,
     signal,
     ...(labelSelector !== undefined && { labelSelector }),
+    ...(pageSize !== undefined && { pageSize }),
     ...(trim && { trim }),
     onEvent(event) {
       logDefects(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () =>

@@ -12,6 +12,8 @@ export interface Selection<T> {
   readonly fieldSelector?: string;
   /** Reduces an object to what is kept; called before the next page is requested, so that a long list is never in memory whole. */
   readonly trim?: (object: T) => T;
+  /** Objects of one page of the list; less where one object may be large. Default: 500. */
+  readonly pageSize?: number;
   readonly signal: AbortSignal;
 }
 
@@ -61,7 +63,7 @@ async function listPage<T extends KubernetesObject>(
   next: string | undefined,
 ): Promise<KubernetesListObject<T> | undefined> {
   const signal = AbortSignal.any([selection.signal, AbortSignal.timeout(callMs)]);
-  const query = { ...selectors(selection), limit: '500', continue: next };
+  const query = { ...selectors(selection), limit: `${selection.pageSize ?? 500}`, continue: next };
   const response = await openRequest(selection.kube, { method: 'GET', path: selection.path, query, signal });
   if (response.ok) return (await response.json()) as KubernetesListObject<T>;
   const body = await response.text();

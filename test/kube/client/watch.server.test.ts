@@ -120,6 +120,9 @@ describe('a watch', () => {
     const { watched } = watch();
     await watched.synced;
     expect(watched.objects()).toHaveLength(520);
+    const few = watch({ pageSize: 100 });
+    await few.watched.synced;
+    expect(few.watched.objects()).toHaveLength(520);
   });
 
   it('of a resource that does not exist is empty', async () => {
