@@ -9,6 +9,15 @@ import type { Evidence, EvidenceRequest } from '../recovery/evidence.ts';
 import type { Fault } from '../faults/faults.ts';
 import type { EventReason } from '../ids.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from '../job/jobs.ts';
+import type {
+  DrainRequest,
+  DrainResult,
+  HookRequest,
+  HookResult,
+  MachineView,
+  ProofRequest,
+  ProofResult,
+} from '../remedy/remedy.ts';
 import type { NodeHistory } from '../node/history.ts';
 import type { NodeRecord, NodeView, Quarantined } from '../node/nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from '../preflight/preflight.ts';
@@ -173,6 +182,14 @@ export interface Activities {
   quarantineNode(request: QuarantineRequest): Promise<Quarantined>;
   /** Removes only what kcover set. */
   releaseNode(request: ReleaseRequest): Promise<ReleaseResult>;
+  /** The machine behind a Node object; null when it is gone. */
+  observeMachine(request: { readonly node: string }): Promise<MachineView | null>;
+  /** Evicts what is neither a DaemonSet's, a mirror pod nor a pod of an opted-in job, and waits until it is gone. */
+  drainNode(request: DrainRequest): Promise<DrainResult>;
+  /** Runs a hook, or looks at the run that an earlier try began, and waits until it ends. Never throws for what the hook does. */
+  runHook(request: HookRequest): Promise<HookResult>;
+  /** Waits until the machine shows what is wanted. */
+  awaitProof(request: ProofRequest): Promise<ProofResult>;
   /** Signals every opted-in job with pods on the node, and those that wait because a pod of theirs failed there. Returns the ids of their workflows. */
   notifyJobs(request: { readonly node: string; readonly faults: readonly Fault[] }): Promise<readonly string[]>;
 
