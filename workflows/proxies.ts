@@ -126,6 +126,8 @@ const table = {
   reserveQuarantine: call,
   quarantineNode: taint,
   releaseNode: taint,
+  recallIncidents: record,
+  permitRepair: count,
   observeMachine: call,
   drainNode: watch,
   runHook: watch,

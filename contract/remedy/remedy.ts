@@ -148,6 +148,45 @@ export interface RemedyProgress {
   readonly until?: string;
   readonly remediations: readonly Remediation[];
   readonly outcome?: RemedyOutcome['outcome'];
+  /** Set with the outcome `cured`: who releases the node. */
+  readonly release?: Ladder['release'];
+}
+
+/** Signal `remedyCancelled`. */
+export interface RemedyCancelled {
+  readonly because: string;
+}
+
+/** Answer of the `status` query. */
+export type RemedyStatus = RemedyProgress & {
+  readonly node: string;
+  readonly ladder: string;
+  /** `2 of 3: reboot` */
+  readonly rung: string;
+  readonly waitingFor: string;
+};
+
+/** `over`: the node is gone, is another one, or is no longer quarantined by this incident. */
+export type RemedyPermit =
+  | { readonly kind: 'granted' }
+  | { readonly kind: 'refused'; readonly because: string; readonly askAgainMs: number }
+  | { readonly kind: 'over'; readonly because: string };
+
+export interface RecallRequest {
+  readonly node: string;
+  readonly systemUuid: string;
+  readonly incident: string;
+  /** UUIDs of GPUs that the faults name. */
+  readonly gpus: readonly string[];
+  readonly memoryMs: number;
+}
+
+/** Incidents of a machine, and of its GPUs, whatever Node object they had. */
+export interface Recalled {
+  /** Ids, oldest first, the present one included. */
+  readonly incidents: readonly string[];
+  /** What could not be read. */
+  readonly unread?: string;
 }
 
 /**

@@ -14,9 +14,13 @@ import type {
   DrainResult,
   HookRequest,
   HookResult,
+  Ladder,
   MachineView,
   ProofRequest,
   ProofResult,
+  Recalled,
+  RecallRequest,
+  RemedyPermit,
 } from '../remedy/remedy.ts';
 import type { NodeHistory } from '../node/history.ts';
 import type { NodeRecord, NodeView, Quarantined } from '../node/nodes.ts';
@@ -79,6 +83,8 @@ export type NodeDecision = Decided & {
   readonly asks?: true;
   /** Ids of the faults for which the jobs on the node are restarted while it stays in service. */
   readonly restarts?: readonly string[];
+  /** How the node is repaired once it is quarantined; without it, a person does that. */
+  readonly ladder?: Ladder;
   /** A fault took back what earlier ones lead to: a quarantine that is held may no longer be wanted. */
   readonly cancels?: true;
   /** For the next decision. */
@@ -182,6 +188,14 @@ export interface Activities {
   quarantineNode(request: QuarantineRequest): Promise<Quarantined>;
   /** Removes only what kcover set. */
   releaseNode(request: ReleaseRequest): Promise<ReleaseResult>;
+  /** How often this machine, or one of its GPUs, was quarantined for faults. */
+  recallIncidents(request: RecallRequest): Promise<Recalled>;
+  /** Whether a remedy may act on its node now: mode, pause, what can be observed, the limit of nodes under repair, and the quarantine itself. */
+  permitRepair(request: {
+    readonly node: string;
+    readonly uid: string;
+    readonly incident: string;
+  }): Promise<RemedyPermit>;
   /** The machine behind a Node object; null when it is gone. */
   observeMachine(request: { readonly node: string }): Promise<MachineView | null>;
   /** Evicts what is neither a DaemonSet's, a mirror pod nor a pod of an opted-in job, and waits until it is gone. */

@@ -47,6 +47,8 @@ export const activityArguments = {
   reserveQuarantine: z.looseObject({ node: name, nodeUid: uid, incident: id }),
   quarantineNode: z.looseObject({ node: name, uid, incident: id }),
   releaseNode: z.looseObject({ node: name, uid, incident: id }),
+  recallIncidents: z.looseObject({ node: name, incident: id }),
+  permitRepair: z.looseObject({ node: name, uid, incident: id }),
   observeMachine: z.looseObject({ node: name }),
   drainNode: z.looseObject({ node: name, uid }),
   runHook: z.looseObject({ node: name, uid, incident: id, operation: label }),
