@@ -2,8 +2,9 @@
 
 import type { V1Node } from '@kubernetes/client-node';
 import type { Activities } from '../contract/wire/activities.ts';
-import type { Reservation } from '../contract/cluster.ts';
-import { annotations } from '../contract/ids.ts';
+import type { Repair, Reservation } from '../contract/cluster.ts';
+import { annotations, workflowTypes } from '../contract/ids.ts';
+import type { RemedyPhase } from '../contract/remedy/remedy.ts';
 import { storePause, readPause } from '../kube/stored-pause.ts';
 import { domainsOf } from '../kube/nodes/fleet.ts';
 import { nodeView } from '../kube/nodes/nodes.ts';
@@ -14,7 +15,9 @@ export function clusterActivities({
   kube,
   namespace,
   settings,
+  temporal,
   now,
+  log,
 }: Dependencies): Pick<Activities, 'observeCluster' | 'storePause'> {
   const { limit, taint } = settings.quarantine;
   const labels = Object.keys(limit.domains);
@@ -37,17 +40,35 @@ export function clusterActivities({
     ];
   }
 
+  /** Remedies that may have acted. Without an answer the limit of nodes under repair counts anew, and every one of them asks before it acts again. */
+  async function repairs(): Promise<Repair[]> {
+    const query = `WorkflowType = '${workflowTypes.remedy}' AND ExecutionStatus = 'Running' AND KcoverPhase IN (${acting})`;
+    const found: Repair[] = [];
+    try {
+      for await (const { workflowId, startTime } of temporal().workflow.list({ query }))
+        found.push({ remedy: workflowId, node: workflowId.split('/')[1] ?? '', since: startTime.getTime() });
+    } catch (error) {
+      log.warn({ error }, 'the nodes under repair could not be listed');
+    }
+    return found;
+  }
+
   return {
     async observeCluster() {
       const out: Reservation[] = [];
       for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'count the nodes that are out'))
         out.push(...page.flatMap(reservationOf));
       const pause = await readPause(kube, namespace);
-      return { out, ...(pause && { pause }) };
+      return { out, repairs: await repairs(), ...(pause && { pause }) };
     },
     storePause: (word) => storePause(kube, namespace, word),
   };
 }
+
+/** Phases of a remedy that has a permission. */
+const acting = (['draining', 'remediating', 'verifying', 'probation'] satisfies RemedyPhase[])
+  .map((phase) => `'${phase}'`)
+  .join(', ');
 
 /** `node/<name>/<UTC time>` */
 function timeIn(incident: string): number | undefined {

@@ -16,6 +16,8 @@ import { jobActivities } from './job/jobs.ts';
 import { nodeActivities } from './node/nodes.ts';
 import { preflightActivities } from './preflight.ts';
 import { recordActivities } from './records.ts';
+import { permitActivities } from './remedy/permit.ts';
+import { recallActivities } from './remedy/recall.ts';
 import { reservationActivities } from './node/reservations.ts';
 
 export type { Dependencies } from './dependencies.ts';
@@ -35,6 +37,8 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...clusterActivities(dependencies),
     ...reservationActivities(dependencies),
     ...recordActivities(dependencies),
+    ...permitActivities(dependencies),
+    ...recallActivities(dependencies),
     ...announcementActivities(dependencies),
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),

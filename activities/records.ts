@@ -1,13 +1,17 @@
 /** One JSON document for every incident, so that it outlives Temporal's retention. */
 
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Activities } from '../contract/wire/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
+import type { NodeRecord } from '../contract/node/nodes.ts';
+import { inParallel } from '../kube/client/parallel.ts';
 
 /** Stores documents by name; the same name again overwrites. Returns the address. */
 export interface RecordStore {
   put(name: string, document: unknown): Promise<string>;
+  /** Records of quarantines that began since then, ms. What is no record is left out. */
+  quarantinesSince(since: number): Promise<readonly NodeRecord[]>;
 }
 
 /** Ids contain slashes and colons. The result is unique, because these two are replaced by what ids never contain. */
@@ -37,7 +41,34 @@ export function directoryRecords(directory: string): RecordStore {
         );
       }
     },
+    async quarantinesSince(since) {
+      // Without the directory nothing was recorded yet.
+      const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return [];
+        throw error;
+      });
+      const late = names.filter((name) => (quarantinedAt(name) ?? -1) >= since);
+      return (await inParallel(late, (name) => readQuarantine(join(directory, name)))).flatMap((one) => one ?? []);
+    },
   };
+}
+
+/** The time in the name of a record, so that old ones need not be read: `node_gpu-3_2026-11-21T070903.117Z.json`. */
+function quarantinedAt(file: string): number | undefined {
+  const [, day, hours, minutes, rest] =
+    /^node_.{1,253}_(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\d\.\d{3}Z)\.json$/.exec(file) ?? [];
+  const at = Date.parse(`${day}${hours}:${minutes}:${rest}`);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+async function readQuarantine(path: string): Promise<NodeRecord | undefined> {
+  try {
+    const document = JSON.parse(await readFile(path, 'utf8')) as Partial<NodeRecord> | null;
+    const isRecord = typeof document?.incident === 'string' && typeof document.systemUuid === 'string';
+    return isRecord && Array.isArray(document.faults) ? (document as NodeRecord) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export function recordActivities({ records }: { readonly records: RecordStore }): Pick<Activities, 'recordIncident'> {

@@ -43,6 +43,8 @@ export interface ClusterSeen {
   /** Nodes with our taint and annotation. */
   readonly out: readonly Reservation[];
   readonly pause?: StoredPause;
+  /** Nodes that remedies work on. */
+  readonly repairs?: readonly Repair[];
 }
 
 /** How many nodes kcover may keep out at once, and why. */
@@ -70,6 +72,28 @@ export type ReserveAnswer =
   | { readonly granted: true; readonly nodeUid: string; readonly incident: string }
   | { readonly granted: false; readonly nodeUid: string; readonly because: string };
 
+/** A node that a remedy works on. Times are milliseconds since the epoch. */
+export interface Repair {
+  /** Id of the workflow. */
+  readonly remedy: string;
+  readonly node: string;
+  readonly since: number;
+}
+
+/** Update `permitRepair`: a remedy that asks again keeps what it has. */
+export interface PermitRequest {
+  readonly remedy: string;
+  readonly node: string;
+  /** Most nodes under repair at once. */
+  readonly most: number;
+}
+export type PermitAnswer = { readonly granted: true } | { readonly granted: false; readonly because: string };
+
+/** Signal `repairEnded`. */
+export interface RepairEnded {
+  readonly remedy: string;
+}
+
 /** Signal `waiting`: notify this workflow when a refusal may no longer apply. */
 export interface WaitingWorkflow {
   readonly workflowId: string;
@@ -84,6 +108,7 @@ export interface Returned {
 export interface ClusterStatus {
   readonly clusterUid: string;
   readonly reservations: readonly Reservation[];
+  readonly repairs: readonly Repair[];
   readonly paused?: Paused;
   /** Why the last pause or resume is not yet stored outside of Temporal. */
   readonly unstored?: string;

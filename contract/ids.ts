@@ -85,6 +85,7 @@ export const workflowTypes = {
   nodeQuarantine: 'nodeQuarantine',
   preflight: 'preflight',
   cluster: 'cluster',
+  remedy: 'remedy',
 } as const;
 
 /** Reasons of Kubernetes Events. Constant PascalCase, so that they can be filtered and alerted on. */
@@ -94,6 +95,9 @@ export const eventReasons = {
   quarantineHeld: 'NodeQuarantineHeld',
   released: 'NodeReleased',
   releaseFailed: 'NodeReleaseFailed',
+  remediating: 'NodeRemediating',
+  remedyHeld: 'NodeRemedyHeld',
+  remedyEnded: 'NodeRemedyEnded',
   recoveryStarted: 'RecoveryStarted',
   attemptStopped: 'AttemptStopped',
   ranksSuspected: 'RanksSuspected',
@@ -153,6 +157,10 @@ export const nodeWorkflowId = (node: string): string => `node/${objectName(node)
 /** `node/<name>/<UTC time, ms>`: one quarantine of one node. */
 export const quarantineId = (node: string, at: number): string =>
   `${nodeWorkflowId(node)}/${new Date(at).toISOString()}`;
+
+/** `remedy/<node>/<UTC time of the quarantine, ms>`: the repair of a node in one quarantine. `incident`: id of the quarantine. */
+export const remedyId = (node: string, incident: string): string =>
+  `remedy/${objectName(node)}/${incident.split('/').at(-1) ?? ''}`;
 
 /** `preflight/<namespace>/<workload>/<uid>`: the workflow that collects the reports of one workload. */
 export const preflightWorkflowId = (workload: Named): string => `preflight/${named(workload)}`;

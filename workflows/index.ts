@@ -3,3 +3,4 @@ export { trainingJob } from './job/index.ts';
 export { nodeQuarantine } from './node/index.ts';
 export { preflight } from './preflight/index.ts';
 export { recovery } from './recovery/index.ts';
+export { remedy } from './remedy/index.ts';

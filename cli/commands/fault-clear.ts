@@ -1,5 +1,6 @@
 import { KcoverError } from '../../contract/errors.ts';
 import { nodeWorkflowId } from '../../contract/ids.ts';
+import { isQuarantined } from '../../contract/node/nodes.ts';
 import { signals } from '../../contract/wire/messages.ts';
 import { faultOptions, personsReport } from '../fault/persons-report.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
@@ -37,7 +38,7 @@ export const faultClear: CommandEntry = {
       });
     });
     const seen = await awaitNode(client, node, ({ faults }) => faults.some(({ code }) => code === record.code));
-    const isOut = seen?.phase === 'quarantined' || seen?.phase === 'held';
+    const isOut = seen !== undefined && (isQuarantined(seen) || seen.phase === 'held');
     return {
       data: {
         node,

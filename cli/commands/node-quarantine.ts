@@ -1,4 +1,5 @@
 import { nodeWorkflowId } from '../../contract/ids.ts';
+import { isQuarantined } from '../../contract/node/nodes.ts';
 import { signals } from '../../contract/wire/messages.ts';
 import { nodeStart } from '../../contract/wire/starts.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
@@ -21,11 +22,11 @@ export const nodeQuarantine: CommandEntry = {
       by: environment.user,
       reason: typed.value('reason'),
     });
-    const seen = await awaitNode(client, node, ({ phase }) => phase === 'quarantined');
+    const seen = await awaitNode(client, node, isQuarantined);
     return {
       data: { node, workflow: nodeWorkflowId(node), phase: seen?.phase ?? 'unknown', incident: seen?.incident ?? null },
       text:
-        seen?.phase === 'quarantined'
+        seen && isQuarantined(seen)
           ? `node ${node}: quarantined\n  because  ${seen.because}\n  incident ${seen.incident ?? '-'}\n  undo     kcover node release ${node} --reason TEXT`
           : `node ${node}: requested, but not quarantined yet${seen ? ` (${seen.phase}: ${seen.because})` : ''}\n  follow   kcover node list`,
     };

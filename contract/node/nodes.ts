@@ -1,6 +1,7 @@
 /** What kcover knows of a node. */
 
 import type { Fault, KernelPosition } from '../faults/faults.ts';
+import type { Remediation, RemedyOutcome, RemedyProgress } from '../remedy/remedy.ts';
 import type { NodeHistory } from './history.ts';
 
 /** The Node object, read once. */
@@ -58,6 +59,12 @@ export interface NodeRecord {
   readonly quarantinedAt: string;
   readonly taint: NodeQuarantine['taint'];
   readonly faults: readonly Fault[];
+  /** No fault convicts the node. */
+  readonly asks?: true;
+  /** Attempts to repair the node, oldest first. */
+  readonly remediations?: readonly Remediation[];
+  /** How its remedy ended. */
+  readonly remedy?: { readonly outcome: RemedyOutcome['outcome']; readonly because: string };
   /** Missing while it lasts. */
   readonly ended?: { readonly at: string; readonly outcome: NodeOutcome['outcome']; readonly because: string };
 }
@@ -78,11 +85,25 @@ export interface NodeFaults {
   readonly faults: readonly Fault[];
 }
 
+/** Phases of a quarantine in force. A node that is repaired shows what its remedy does; `retired`: its machine has failed too often. */
+export const quarantinedPhases = [
+  'quarantined',
+  'draining',
+  'remediating',
+  'verifying',
+  'probation',
+  'retired',
+] as const;
+type QuarantinedPhase = (typeof quarantinedPhases)[number];
+
+export const isQuarantined = ({ phase }: Pick<NodeStatus, 'phase'>): boolean =>
+  quarantinedPhases.some((one) => one === phase);
+
 /** Answer of the `status` query of a node workflow. */
 export interface NodeStatus {
   readonly node: string;
   readonly uid?: string;
-  readonly phase: 'deciding' | 'watching' | 'quarantined' | 'held' | 'releasing';
+  readonly phase: 'deciding' | 'watching' | 'held' | 'releasing' | QuarantinedPhase;
   readonly because: string;
   readonly since: string;
   readonly incident?: string;
@@ -90,4 +111,6 @@ export interface NodeStatus {
   readonly faults: readonly { readonly code: string; readonly message: string; readonly seenAt: string }[];
   readonly waitingFor: string;
   readonly until?: string;
+  /** How the node is, or was, repaired in this quarantine. */
+  readonly remedy?: RemedyProgress;
 }

@@ -5,6 +5,7 @@ import { actions } from '../faults/faults.ts';
 import { sourcesAbout, traitsOf } from '../faults/sources.ts';
 import { preflightRules } from '../preflight/preflight.ts';
 import { judgement } from './judgement.schema.ts';
+import { remediation } from './remediation.schema.ts';
 import { recoverySettings } from '../recovery/settings.schema.ts';
 import { duration, health, labelKey, log, taint, temporal } from './values.schema.ts';
 
@@ -96,6 +97,7 @@ export const workerSettings = z.strictObject({
       askAgain: duration('5m').describe('How long a refused quarantine waits before it asks again'),
     })
     .prefault({}),
+  remediation,
   faults,
   recovery: recoverySettings,
   preflight: z

@@ -9,6 +9,19 @@ import type { Evidence, EvidenceRequest } from '../recovery/evidence.ts';
 import type { Fault } from '../faults/faults.ts';
 import type { EventReason } from '../ids.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from '../job/jobs.ts';
+import type {
+  DrainRequest,
+  DrainResult,
+  HookRequest,
+  HookResult,
+  Ladder,
+  MachineView,
+  ProofRequest,
+  ProofResult,
+  Recalled,
+  RecallRequest,
+  RemedyPermit,
+} from '../remedy/remedy.ts';
 import type { NodeHistory } from '../node/history.ts';
 import type { NodeRecord, NodeView, Quarantined } from '../node/nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from '../preflight/preflight.ts';
@@ -70,6 +83,8 @@ export type NodeDecision = Decided & {
   readonly asks?: true;
   /** Ids of the faults for which the jobs on the node are restarted while it stays in service. */
   readonly restarts?: readonly string[];
+  /** How the node is repaired once it is quarantined; without it, a person does that. */
+  readonly ladder?: Ladder;
   /** A fault took back what earlier ones lead to: a quarantine that is held may no longer be wanted. */
   readonly cancels?: true;
   /** For the next decision. */
@@ -173,6 +188,22 @@ export interface Activities {
   quarantineNode(request: QuarantineRequest): Promise<Quarantined>;
   /** Removes only what kcover set. */
   releaseNode(request: ReleaseRequest): Promise<ReleaseResult>;
+  /** How often this machine, or one of its GPUs, was quarantined for faults. */
+  recallIncidents(request: RecallRequest): Promise<Recalled>;
+  /** Whether a remedy may act on its node now: mode, pause, what can be observed, the limit of nodes under repair, and the quarantine itself. */
+  permitRepair(request: {
+    readonly node: string;
+    readonly uid: string;
+    readonly incident: string;
+  }): Promise<RemedyPermit>;
+  /** The machine behind a Node object; null when it is gone. */
+  observeMachine(request: { readonly node: string }): Promise<MachineView | null>;
+  /** Evicts what is neither a DaemonSet's, a mirror pod nor a pod of an opted-in job, and waits until it is gone. */
+  drainNode(request: DrainRequest): Promise<DrainResult>;
+  /** Runs a hook, or looks at the run that an earlier try began, and waits until it ends. Never throws for what the hook does. */
+  runHook(request: HookRequest): Promise<HookResult>;
+  /** Waits until the machine shows what is wanted. */
+  awaitProof(request: ProofRequest): Promise<ProofResult>;
   /** Signals every opted-in job with pods on the node, and those that wait because a pod of theirs failed there. Returns the ids of their workflows. */
   notifyJobs(request: { readonly node: string; readonly faults: readonly Fault[] }): Promise<readonly string[]>;
 

@@ -12,6 +12,8 @@ const name = z.string().refine(isObjectName, { error: 'cannot be the name of an 
 const uid = z.string().refine(isObjectUid, { error: 'cannot be a UID' });
 /** Id of an incident or workflow. File names are made from it, and a part of dots alone would be another directory. */
 const id = z.string().refine(isId, { error: 'cannot be an id' });
+/** Becomes a part of names of objects. */
+const label = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?$/);
 const attempt = z.int().min(0).max(1_000_000);
 const kind = z.string().refine((text) => Object.hasOwn(jobKindNames, text), { error: 'is no kind of job' });
 
@@ -45,6 +47,12 @@ export const activityArguments = {
   reserveQuarantine: z.looseObject({ node: name, nodeUid: uid, incident: id }),
   quarantineNode: z.looseObject({ node: name, uid, incident: id }),
   releaseNode: z.looseObject({ node: name, uid, incident: id }),
+  recallIncidents: z.looseObject({ node: name, incident: id }),
+  permitRepair: z.looseObject({ node: name, uid, incident: id }),
+  observeMachine: z.looseObject({ node: name }),
+  drainNode: z.looseObject({ node: name, uid }),
+  runHook: z.looseObject({ node: name, uid, incident: id, operation: label }),
+  awaitProof: z.looseObject({ node: name, before: z.looseObject({ uid }) }),
   notifyJobs: z.looseObject({ node: name, faults }),
   observeJob: ofJob,
   /** UIDs of pods are only compared with those that are listed. */

@@ -8,7 +8,7 @@ import type { Fault } from '../faults/faults.ts';
 
 /** Names of signals. */
 export const signals = {
-  /** To a job, a node or a recovery: `FaultsObserved`. */
+  /** To a job, a node, a recovery or a remedy: `FaultsObserved`. */
   faultsObserved: 'faultsObserved',
   /** To a job: `JobObserved`. */
   jobObserved: 'jobObserved',
@@ -32,6 +32,12 @@ export const signals = {
   waiting: 'waiting',
   /** To the cluster: `Returned`. */
   returned: 'returned',
+  /** From a remedy to the cluster: `RepairEnded`. */
+  repairEnded: 'repairEnded',
+  /** From a remedy to its node: `RemedyProgress`. */
+  remedyProgressed: 'remedyProgressed',
+  /** From a node to its remedy: `RemedyCancelled`. */
+  remedyCancelled: 'remedyCancelled',
   /** To a node: `OperatorRequest`. A signal, not an update, because it must also start the workflow. */
   quarantine: 'quarantine',
 } as const;
@@ -41,6 +47,7 @@ export const updates = {
   recoverNow: 'recoverNow',
   release: 'release',
   reserve: 'reserve',
+  permitRepair: 'permitRepair',
   pause: 'pause',
   resume: 'resume',
   approve: 'approve',

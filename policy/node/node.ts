@@ -6,6 +6,7 @@ import { traitsOf } from '../../contract/faults/sources.ts';
 import type { Effect } from '../../contract/node/history.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { Undated } from '../decision.ts';
+import { ladderFor } from './ladder.ts';
 import { countedFor, type Judged, judgeFaults, type Verdict } from './judge.ts';
 import { strength } from './response.ts';
 
@@ -61,12 +62,20 @@ function decisionOf(worst: Verdict, { verdicts }: Judged, settings: WorkerSettin
     case 'quarantine': {
       const convicting = verdicts.filter(({ effects }) => effects.includes(asks ? 'ask' : 'quarantine'));
       const preflight = preflightAlone(convicting.map((one) => one.fault));
+      const ladder =
+        asks || preflight
+          ? undefined
+          : ladderFor(
+              convicting.map((one) => one.fault),
+              settings,
+            );
       return {
         kind: settings.mode === 'act' ? 'quarantine' : 'observe',
         reason: taintValue(fault.code),
         because: asks ? `${because}; a person must decide` : because,
         ...(asks && { asks, remedy: remedyOf(fault) }),
         ...(preflight && { preflight }),
+        ...(ladder && { ladder }),
         ...withRestarts,
       };
     }

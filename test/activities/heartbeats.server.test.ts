@@ -7,7 +7,7 @@ import { liveCluster, type LiveCluster } from './live-cluster.ts';
 const disk = Promise.withResolvers<string>();
 let cluster: LiveCluster;
 beforeAll(async () => {
-  cluster = await liveCluster({ records: { put: () => disk.promise } });
+  cluster = await liveCluster({ records: { quarantinesSince: async () => [], put: () => disk.promise } });
 });
 afterAll(() => cluster.close());
 

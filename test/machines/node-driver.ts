@@ -55,7 +55,41 @@ const faults: readonly Fault[] = [
   },
 ];
 
-const modes = { act: settings({ mode: 'act' }), observe: settings() };
+const hooks = { reset: { kind: 'command', command: ['/bin/true'] } };
+const remediation = { mode: 'run', hooks, ladders: [{ name: 'gpu', codes: ['xid/79'], rungs: [{ hook: 'reset' }] }] };
+const modes = { act: settings({ mode: 'act', remediation }), observe: settings({ remediation }) };
+
+const phases = ['waiting', 'remediating', 'probation'] as const;
+const outcomes = ['cured', 'exhausted', 'cancelled'] as const;
+
+/** What the repair of the present quarantine may report, or one of another quarantine. */
+const progressing = fc
+  .record({
+    phase: fc.constantFrom(...phases, 'ended' as const),
+    outcome: fc.constantFrom(...outcomes),
+    release: fc.constantFrom('verified' as const, 'person' as const),
+    isOther: fc.boolean(),
+    count: fc.integer({ min: 0, max: 2 }),
+  })
+  .map(({ phase, outcome, release, isOther, count }) => (state: NodeState, at: number): NodeEvent => ({
+    kind: 'remedyProgressed',
+    progress: {
+      incident: (isOther ? undefined : state.quarantine?.incident) ?? 'node/gpu-3/other',
+      phase,
+      because: 'a test',
+      at: new Date(at).toISOString(),
+      remediations: Array.from({ length: count }, (_, index) => ({
+        rung: 'reset',
+        attempt: index + 1,
+        operation: `r1-a${index + 1}`,
+        begunAt: '',
+        endedAt: '',
+        outcome: 'failed' as const,
+        because: 'a test',
+      })),
+      ...(phase === 'ended' && { outcome, ...(outcome === 'cured' && { release }) }),
+    },
+  }));
 
 /** How the driver's surroundings answer; each part is used only in the phases that ask for it. */
 interface Answer {
@@ -175,6 +209,8 @@ const arriving: fc.Arbitrary<(state: NodeState, at: number) => NodeEvent> = fc.o
   fc.subarray([...faults]).map((some) => (): NodeEvent => ({ kind: 'faultsObserved', faults: some, dropped: 0 })),
   fc.constant((): NodeEvent => ({ kind: 'nodeObserved' })),
   fc.constant((): NodeEvent => ({ kind: 'recheckRequested' })),
+  progressing,
+  progressing,
   fc.constant((): NodeEvent => ({ kind: 'quarantineRequested', request: ada })),
   // The validator refuses others.
   fc.constant((state: NodeState): NodeEvent =>

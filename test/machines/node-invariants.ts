@@ -25,6 +25,8 @@ const returns = (step: Step): boolean =>
   addedBy(step).some((message) => message.to === 'cluster' && message.returned === step.before.view?.uid);
 const hasReservation = ({ quarantine, held }: NodeState): boolean =>
   quarantine !== undefined || held?.reserved === true;
+const startsOf = (step: Step) =>
+  addedBy(step).flatMap((message) => (message.to === 'remedy' && 'start' in message ? [message.start] : []));
 const isEnding = ({ phase }: NodeState): boolean => phase === 'closing' || phase === 'ended';
 /** The run ends without a machine that faults could be about. */
 const endsWithoutNode = ({ phase, view }: NodeState): boolean => phase === 'ended' && !view;
@@ -202,6 +204,50 @@ const invariants: readonly Invariant[] = [
     'a deadline came before faults that wait',
   ({ before, event, after }) =>
     event.kind === 'runContinued' && isAtRest(before) && after.phase !== 'observing' && 'a new run did not look first',
+  (step, earlier) => {
+    const starts = startsOf(step);
+    const known = new Set(earlier.flatMap(startsOf).map(({ incident }) => incident));
+    return starts.some(({ incident }) => known.has(incident)) && 'a repair was started twice';
+  },
+  (step) => {
+    const { quarantine } = step.after;
+    const isOurs = quarantine?.by === 'kcover' && quarantine.taint === 'ours' && quarantine.asks === undefined;
+    return (
+      startsOf(step).some(({ incident }) => incident !== quarantine?.incident || !isOurs) &&
+      'a repair was started for a node that kcover may not repair'
+    );
+  },
+  (step) => {
+    const { before, after } = step;
+    const isOpen = before.remedy !== undefined && before.remedy.phase !== 'ended';
+    const isLeft = after.phase === 'releasing' || after.quarantine?.incident !== before.quarantine?.incident;
+    const isCancelled = [...step.before.outbox, ...addedBy(step)].some(
+      (message) => message.to === 'remedy' && 'cancel' in message,
+    );
+    const isAlready = before.phase === 'releasing' || before.phase === 'closing';
+    return isOpen && isLeft && !isAlready && !isCancelled && 'a repair outlives its quarantine';
+  },
+  ({ before, event, after }) => {
+    const isKcovers = after.release?.by === 'kcover' && before.release?.by !== 'kcover';
+    const isCured =
+      event.kind === 'remedyProgressed' &&
+      event.progress.outcome === 'cured' &&
+      event.progress.release === 'verified' &&
+      event.progress.incident === before.quarantine?.incident;
+    return isKcovers && !isCured && 'kcover releases a node that is not cured';
+  },
+  ({ after }) =>
+    after.remedy !== undefined &&
+    after.quarantine?.incident !== after.remedy.incident &&
+    !isEnding(after) &&
+    'a repair of an earlier quarantine is shown',
+  ({ before, event, after }) =>
+    event.kind === 'remedyProgressed' &&
+    event.progress.incident === before.quarantine?.incident &&
+    before.remedy?.phase !== 'ended' &&
+    before.phase !== 'ended' &&
+    !same(after.remedy, event.progress) &&
+    'the progress of a repair was lost',
   ({ after }) => after.phase === 'ended' && after.outbox.length > 0 && 'it ended before everything was sent',
   ({ after }) =>
     after.phase === 'ended' &&

@@ -65,6 +65,10 @@ const omitReported = (held: HeldQuarantine): HeldQuarantine => {
   const { reported: _, ...rest } = held;
   return rest;
 };
+const withStart = (state: NodeState, incident: string): NodeState => ({
+  ...state,
+  outbox: [...state.outbox, { to: 'remedy', incident, start: { incident } as never }],
+});
 const asBefore: Change = (_, before) => before;
 
 const ends = (machine: typeof table) =>
@@ -275,6 +279,40 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     /still a question|only asked about/,
     defect('deciding', 'decided', (after, { quarantine }) => ({ ...after, quarantine }) as NodeState),
   ],
+  [
+    'a repair that is started by every look',
+    /started twice/,
+    defect('observing', 'observed', (after) =>
+      after.phase === 'quarantined' && after.remedy ? withStart(after, after.quarantine.incident) : after,
+    ),
+  ],
+  [
+    "a repair of a person's quarantine",
+    /may not repair/,
+    defect('quarantining', 'quarantineWritten', (after) =>
+      after.quarantine?.by === 'ada' ? withStart(after, after.quarantine.incident) : after,
+    ),
+  ],
+  [
+    'a repair that goes on after a release',
+    /outlives its quarantine/,
+    defect('quarantined', 'releaseBegun', (after) => without(after, 'remedy')),
+  ],
+  [
+    'a node that is released although nothing cured it',
+    /not cured/,
+    defect('quarantined', 'remedyProgressed', (after, _, event) =>
+      event.kind === 'remedyProgressed' && event.progress.outcome === 'exhausted'
+        ? { ...after, release: { by: 'kcover', reason: 'x' } }
+        : after,
+    ),
+  ],
+  [
+    'a repair that is shown for the next quarantine',
+    /earlier quarantine is shown/,
+    defect('observing', 'observed', (after, { remedy }) => ({ ...after, remedy })),
+  ],
+  ['progress that nobody keeps', /was lost/, defect('deciding', 'remedyProgressed', asBefore)],
   ['a new run that trusts the state', /look first/, defect('quarantined', 'runContinued', asBefore)],
   [
     'an end before its messages',

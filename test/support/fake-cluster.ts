@@ -6,6 +6,7 @@ import { decisionActivities } from './fake-cluster/decisions.ts';
 import { jobActivities } from './fake-cluster/jobs.ts';
 import { nodeActivities } from './fake-cluster/nodes.ts';
 import { recordActivities } from './fake-cluster/records.ts';
+import { remedyActivities } from './fake-cluster/remedy.ts';
 import { FakeClusterState } from './fake-cluster/state.ts';
 
 export class FakeCluster extends FakeClusterState {
@@ -15,6 +16,7 @@ export class FakeCluster extends FakeClusterState {
       ...nodeActivities(this),
       ...jobActivities(this),
       ...recordActivities(this),
+      ...remedyActivities(this),
     };
   }
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Fault } from '../../contract/faults/faults.ts';
-import type { NodeOutcome, NodeStatus } from '../../contract/node/nodes.ts';
+import { isQuarantined, type NodeOutcome, type NodeStatus } from '../../contract/node/nodes.ts';
 import { kernelFault, nodeView } from './builders.ts';
 import { activitiesOf, FakeCluster } from './fake-cluster.ts';
 import { eventually, type Rig, startRig } from './rig.ts';
@@ -64,10 +64,7 @@ export function useNodeRig(begin: (current: Current) => void): NodeRig {
       });
     },
     async released(handle) {
-      await eventually(
-        () => status(handle),
-        (seen) => seen.phase === 'quarantined',
-      );
+      await eventually(() => status(handle), isQuarantined);
       await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'replaced the card' }] });
       return handle.result() as Promise<NodeOutcome>;
     },

@@ -3,6 +3,9 @@ import type {
   ClusterInput,
   ClusterStatus,
   Paused,
+  PermitAnswer,
+  PermitRequest,
+  RepairEnded,
   ReserveAnswer,
   ReserveRequest,
   Returned,
@@ -16,7 +19,7 @@ import { validateOperatorRequest } from '../operator-requests.ts';
 import { Machine } from '../state-machine.ts';
 import { startTimer } from '../timer.ts';
 import { count, notifyWaiting, storePause } from './effects.ts';
-import { type ClusterState, firstState, reserve } from './state.ts';
+import { type ClusterState, firstState, permitRepair, reserve } from './state.ts';
 import { attributesOf, detailsOf, statusOf } from './status.ts';
 import { type ClusterEvent, clusterTransitions } from './transitions.ts';
 
@@ -75,6 +78,13 @@ export async function cluster({
           throw new Error('`limit` and `wanted` with node, nodeUid and incident are needed');
       },
     });
+    setHandler(defineUpdate<PermitAnswer, [PermitRequest]>(updates.permitRepair), takePermit, {
+      description: 'Asks whether a remedy may act on its node',
+      validator: (request) => {
+        requireCount();
+        if (!isPermitRequest(request)) throw new Error('`remedy`, `node` and `most` are needed');
+      },
+    });
     setHandler(defineUpdate<Paused, [OperatorRequest]>(updates.pause), takePause, {
       description: 'Stops every quarantine and stop that has not begun',
       validator: validateOperatorRequest,
@@ -89,6 +99,10 @@ export async function cluster({
     setHandler(defineSignal<[WaitingWorkflow]>(signals.waiting), (payload) => {
       const workflowId = isObject(payload) ? textOf(payload.workflowId, 1000) : undefined;
       if (workflowId !== undefined) dispatch({ kind: 'waitRequested', workflowId });
+    });
+    setHandler(defineSignal<[RepairEnded]>(signals.repairEnded), (payload) => {
+      const remedy = isObject(payload) ? textOf(payload.remedy, 1000) : undefined;
+      if (remedy !== undefined) dispatch({ kind: 'repairEnded', remedy });
     });
     setHandler(defineSignal<[Returned]>(signals.returned), (payload) => {
       if (isObject(payload) && Array.isArray(payload.nodeUids))
@@ -106,6 +120,12 @@ export async function cluster({
     return answers;
   }
 
+  function takePermit(request: PermitRequest): PermitAnswer {
+    const { answer, repairs } = permitRepair(machine.state, request, Date.now());
+    dispatch({ kind: 'repairsPermitted', repairs });
+    return answer;
+  }
+
   function takePause(request: OperatorRequest): Paused {
     const at = Date.now();
     dispatch({ kind: 'pauseRequested', request, at });
@@ -118,6 +138,11 @@ export async function cluster({
     return { wasPaused };
   }
 }
+
+const isPermitRequest = (request: unknown): request is PermitRequest =>
+  isObject(request) &&
+  typeof request['most'] === 'number' &&
+  ['remedy', 'node'].every((key) => textOf(request[key]) !== undefined);
 
 const isReserveRequest = (request: unknown): request is ReserveRequest =>
   isObject(request) &&

@@ -1,5 +1,8 @@
 import type {
   Paused,
+  PermitAnswer,
+  PermitRequest,
+  Repair,
   Reservation,
   ReserveAnswer,
   ReserveLimit,
@@ -17,6 +20,8 @@ export type ClusterState = ClusterData &
 export interface ClusterData {
   /** By node UID, in the order in which they were granted. */
   readonly reservations: Readonly<Record<string, Reservation>>;
+  /** Nodes under repair, by id of the remedy. */
+  readonly repairs: Readonly<Record<string, Repair>>;
   /** Ids of workflows that were refused and wait for a change, in the order of their requests. */
   readonly waiting: readonly string[];
   /** Something changed since they were notified: a refusal may no longer hold. */
@@ -36,6 +41,7 @@ const recountMs = 2 * 60_000;
 export const firstState = (now: number): ClusterState => ({
   phase: 'counting',
   reservations: {},
+  repairs: {},
   waiting: [],
   changed: false,
   pauseKnown: false,
@@ -58,6 +64,27 @@ export function reserve(
     return { granted: true, nodeUid, incident: reservation.incident };
   });
   return { answers, reservations };
+}
+
+/** Answers a remedy, and lists what is under repair afterwards. */
+export function permitRepair(
+  { paused, repairs }: ClusterData,
+  { remedy, node, most }: PermitRequest,
+  now: number,
+): { readonly answer: PermitAnswer; readonly repairs: ClusterData['repairs'] } {
+  const refuse = (because: string) => ({ answer: { granted: false as const, because }, repairs });
+  if (paused) return refuse(`paused by ${paused.by}: ${paused.reason}`);
+  const others = Object.values(repairs).filter((one) => one.remedy !== remedy);
+  if (others.length >= most) {
+    const named = others.slice(0, 5).map((one) => one.node);
+    return refuse(
+      `${others.length} nodes are under repair (${named.join(', ')}) and ${most} may be (remediation.most)`,
+    );
+  }
+  return {
+    answer: { granted: true },
+    repairs: { ...repairs, [remedy]: repairs[remedy] ?? { remedy, node, since: now } },
+  };
 }
 
 function whyNot(

@@ -6,11 +6,12 @@ import type { ClusterState } from './state.ts';
 
 export const statusOf = (
   clusterUid: string,
-  { phase, reservations, paused, unstored, waiting }: ClusterState,
+  { phase, reservations, repairs, paused, unstored, waiting }: ClusterState,
 ): ClusterStatus => ({
   clusterUid,
   phase,
   reservations: Object.values(reservations),
+  repairs: Object.values(repairs),
   waiting,
   ...(paused && { paused }),
   ...(unstored && { unstored: unstored.because }),
@@ -25,7 +26,7 @@ export const attributesOf = ({ phase, paused, reservations }: ClusterState): Att
 
 export function detailsOf(
   clusterUid: string,
-  { phase, paused, reservations, waiting, unstored }: ClusterState,
+  { phase, paused, reservations, repairs, waiting, unstored }: ClusterState,
 ): Details {
   const out = Object.values(reservations).map(
     ({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`,
@@ -34,7 +35,14 @@ export function detailsOf(
     title: paused ? `paused by ${paused.by}: ${paused.reason}` : 'open',
     rows: [
       ['nodes out', phase === 'counting' ? 'being counted' : out.toSorted().join(', ') || 'none'],
-      ['waiting for a reservation', waiting.toSorted().join(', ') || 'none'],
+      [
+        'nodes under repair',
+        Object.values(repairs)
+          .map(({ node, since }) => `${node} since ${iso(since)}`)
+          .toSorted()
+          .join(', '),
+      ],
+      ['waiting for a change', waiting.toSorted().join(', ') || 'none'],
       ['not yet stored outside of Temporal', unstored?.because],
       ['cluster', clusterUid],
     ],

@@ -9,6 +9,9 @@ export type ClusterEvent =
   | { readonly kind: 'counted'; readonly seen: ClusterSeen }
   /** Reservations were granted: all that hold now. */
   | { readonly kind: 'reserved'; readonly reservations: ClusterData['reservations'] }
+  /** Remedies may act: all that may now. */
+  | { readonly kind: 'repairsPermitted'; readonly repairs: ClusterData['repairs'] }
+  | { readonly kind: 'repairEnded'; readonly remedy: string }
   | { readonly kind: 'returned'; readonly nodeUids: readonly unknown[] }
   | { readonly kind: 'pauseRequested'; readonly request: OperatorRequest; readonly at: number }
   | { readonly kind: 'resumeRequested'; readonly request: OperatorRequest; readonly at: number }
@@ -34,6 +37,13 @@ const always = {
       return { ...state, reservations: Object.fromEntries(kept), changed };
     },
   },
+  repairEnded: {
+    to: [],
+    next: (state, { remedy }) => {
+      const { [remedy]: ended, ...repairs } = state.repairs;
+      return ended ? { ...state, repairs, changed: true } : state;
+    },
+  },
   waitRequested: {
     to: [],
     next: (state, { workflowId }) =>
@@ -56,6 +66,7 @@ const always = {
 const counted = {
   ...always,
   reserved: { to: [], next: (state, { reservations }) => ({ ...state, reservations }) },
+  repairsPermitted: { to: [], next: (state, { repairs }) => ({ ...state, repairs }) },
   notifying: { to: [], next: (state) => ({ ...state, waiting: [], changed: false }) },
   pauseRequested: {
     to: ['paused'],
@@ -68,7 +79,7 @@ const counted = {
   // Writes that were under way at the first count. The pause of this run is newer than the stored one.
   counted: {
     to: [],
-    next: (state, { seen }) => ({ ...state, reservations: withSeen(state, seen), changed: true, recountAt: undefined }),
+    next: (state, { seen }) => ({ ...withSeen(state, seen), changed: true, recountAt: undefined }),
   },
 } satisfies CommonTransitions<ClusterState, ClusterEvent>;
 
@@ -91,13 +102,14 @@ function firstCount(state: ClusterState, { seen }: { readonly seen: ClusterSeen 
   const stored =
     seen.pause?.state === 'paused' ? { by: seen.pause.by, reason: seen.pause.reason, since: seen.pause.at } : undefined;
   const paused = state.pauseKnown ? state.paused : stored;
-  const data = { ...state, reservations: withSeen(state, seen), pauseKnown: true, changed: true };
+  const data = { ...withSeen(state, seen), pauseKnown: true, changed: true };
   return paused ? { ...data, phase: 'paused', paused } : { ...data, phase: 'open' };
 }
 
-const withSeen = ({ reservations }: ClusterData, { out }: ClusterSeen): ClusterData['reservations'] => ({
-  ...reservations,
-  ...Object.fromEntries(out.filter(({ nodeUid }) => !reservations[nodeUid]).map((one) => [one.nodeUid, one])),
+const withSeen = <Data extends ClusterData>(data: Data, { out, repairs = [] }: ClusterSeen): Data => ({
+  ...data,
+  reservations: { ...Object.fromEntries(out.map((one) => [one.nodeUid, one])), ...data.reservations },
+  repairs: { ...Object.fromEntries(repairs.map((one) => [one.remedy, one])), ...data.repairs },
 });
 
 function withPause(state: ClusterState, { by, reason }: OperatorRequest, at: number) {

@@ -11,6 +11,7 @@ import type { NodeEvent } from './events.ts';
 import type { Message } from './messages.ts';
 import { deadlineOf, hasArrivals, incidentOnNode, type NodeState, pendingWork } from './state.ts';
 import { goesOn } from './release.ts';
+import { sendToRemedy } from './child.ts';
 
 export type NodeMachine = Machine<NodeState, NodeEvent>;
 type Effect<Phase extends NodeState['phase']> = (
@@ -43,6 +44,8 @@ export async function send(node: string, message: Message): Promise<void> {
       ));
     case 'cluster':
       return signalCluster(signals.returned, { nodeUids: [message.returned] });
+    case 'remedy':
+      return sendToRemedy(node, message);
     case 'people':
       return void announce(message.event);
     case 'records':

@@ -3,6 +3,7 @@
 import type { NodeDecision } from '../../contract/wire/activities.ts';
 import type { Fault } from '../../contract/faults/faults.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { RemedyProgress } from '../../contract/remedy/remedy.ts';
 import type { NodeView } from '../../contract/node/nodes.ts';
 
 export type NodeEvent =
@@ -11,6 +12,7 @@ export type NodeEvent =
   | { readonly kind: 'nodeObserved' }
   /** A refusal may no longer hold. */
   | { readonly kind: 'recheckRequested' }
+  | { readonly kind: 'remedyProgressed'; readonly progress: RemedyProgress }
   | { readonly kind: 'quarantineRequested'; readonly request: OperatorRequest }
   | { readonly kind: 'releaseRequested'; readonly request: OperatorRequest }
   /** The first message of the outbox was sent, or given up. */

@@ -9,6 +9,7 @@ import {
   updates,
 } from '../../contract/wire/messages.ts';
 import type { NodeFaults, NodeInput, NodeOutcome, NodeStatus } from '../../contract/node/nodes.ts';
+import type { RemedyProgress } from '../../contract/remedy/remedy.ts';
 import { isHistoryLong } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { takeFaults } from '../faults.ts';
@@ -17,6 +18,7 @@ import { awaitLastMessages } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
 import { type NodeMachine, runEffect, send } from './effects.ts';
 import { firstState, isAtRest, isOut, type NodeState, requestIn } from './state.ts';
+import { progressIn } from './remedy.ts';
 import { attributesOf, detailsOf, faultsOf, statusOf } from './status.ts';
 import { nodeTransitions } from './transitions.ts';
 
@@ -65,6 +67,10 @@ function handleMessages(machine: NodeMachine): void {
   });
   setHandler(defineSignal<[NodeObserved]>(signals.nodeObserved), () => {
     machine.dispatch({ kind: 'nodeObserved' });
+  });
+  setHandler(defineSignal<[RemedyProgress]>(signals.remedyProgressed), (payload) => {
+    const progress = progressIn(payload);
+    if (progress) machine.dispatch({ kind: 'remedyProgressed', progress });
   });
   setHandler(defineSignal(signals.recheck), () => {
     machine.dispatch({ kind: 'recheckRequested' });

@@ -3,6 +3,7 @@
 import type { Announcement } from '../../contract/wire/activities.ts';
 import type { Fault, QuarantineStatus } from '../../contract/faults/faults.ts';
 import { eventReasons } from '../../contract/ids.ts';
+import type { RemedyInput, RemedyProgress } from '../../contract/remedy/remedy.ts';
 import type { NodeQuarantine, NodeRecord, NodeView } from '../../contract/node/nodes.ts';
 
 export type Message =
@@ -12,13 +13,18 @@ export type Message =
   | { readonly to: 'cluster'; readonly returned: string }
   /** An Event on the node; nothing waits until it is written. */
   | { readonly to: 'people'; readonly event: Announcement }
-  | { readonly to: 'records'; readonly record: NodeRecord };
+  | { readonly to: 'records'; readonly record: NodeRecord }
+  | ({ readonly to: 'remedy'; readonly incident: string } & ToRemedy);
+
+/** What the repair of the node receives. */
+type ToRemedy = { readonly start: RemedyInput } | { readonly faults: readonly Fault[] } | { readonly cancel: string };
 
 /** The node that a message is about. */
 interface About {
   readonly node: string;
   readonly view?: NodeView | undefined;
   readonly faults: readonly Fault[];
+  readonly remedy?: RemedyProgress | undefined;
 }
 
 const most = { faultsPerSignal: 100, because: 300 } as const;
@@ -63,8 +69,8 @@ export function toPeople(
 
 /** The record of a quarantine, when it begins and again when it ends. */
 export function toRecords(
-  { node, faults }: About,
-  { incident, because, by, since, taint }: NodeQuarantine,
+  { node, faults, remedy }: About,
+  { incident, because, by, since, taint, asks }: NodeQuarantine,
   { uid, systemUuid }: Pick<NodeView, 'uid' | 'systemUuid'>,
   ended?: NodeRecord['ended'],
 ): Message {
@@ -81,6 +87,9 @@ export function toRecords(
       taint,
       quarantinedAt: isoTime(since),
       faults,
+      ...(asks && { asks }),
+      ...(remedy && remedy.remediations.length > 0 && { remediations: remedy.remediations }),
+      ...(remedy?.outcome && { remedy: { outcome: remedy.outcome, because: remedy.because } }),
       ...(ended && { ended }),
     },
   };

@@ -6,6 +6,7 @@ import type { InPhase } from '../state-machine.ts';
 import type { NodeEventOf } from './events.ts';
 import { isoTime, returned, toRecords } from './messages.ts';
 import { quarantined } from './quarantine.ts';
+import { adopted, withoutRemedy } from './remedy.ts';
 import {
   atRest,
   ended,
@@ -29,7 +30,8 @@ export function observed(state: InPhase<NodeState, 'observing'>, { view, at }: N
   if (quarantine?.taint === 'ours' && !view.taint?.ours) {
     const reason = view.taint ? 'the annotation beside our taint was removed by hand' : 'our taint was removed by hand';
     const request = { by: 'another client', reason };
-    return { ...data, phase: 'releasing', request, because: `${request.by}: ${reason}` };
+    const because = `${request.by}: ${request.reason}`;
+    return { ...withoutRemedy(data, because), phase: 'releasing', request, because };
   }
   return held?.reserved ? settled(data, held, view, at) : atRest(data);
 }
@@ -42,7 +44,7 @@ function firstLook(before: NodeData, { taint, history = [] }: NodeView, at: numb
   const because = `found quarantined: ${value}`;
   return {
     ...data,
-    held: { because, since: data.quietSince, incident, reason: value || 'adopted', by: 'an earlier run', askAt: at },
+    held: { because, since: data.quietSince, incident, reason: value || 'adopted', by: adopted, askAt: at },
   };
 }
 
@@ -50,7 +52,12 @@ function firstLook(before: NodeData, { taint, history = [] }: NodeView, at: numb
 function replaced(data: NodeData, was: MachineId, now: NodeView, at: number): NodeState {
   if (now.systemUuid === '' || now.systemUuid !== was.systemUuid)
     return gone(data, was, 'its name was taken by another node object', at);
-  const { quarantine, held, ...rest } = withMessages(data, returned(was.uid));
+  const {
+    quarantine,
+    held,
+    remedy: _,
+    ...rest
+  } = withMessages(withoutRemedy(data, 'the node object was replaced'), returned(was.uid));
   if (quarantine) {
     const { because, reason, by, asks } = quarantine;
     return reserving(
@@ -79,7 +86,7 @@ function settled(data: NodeData, held: HeldQuarantine, { uid, taint }: NodeView,
 function gone(data: NodeData, was: MachineId | undefined, because: string, at: number): NodeState {
   const { node, quarantine, faults } = data;
   // What was counted is about that machine.
-  const rest = { ...data, history: data.view?.history ?? [] };
+  const rest = { ...withoutRemedy(data, because), history: data.view?.history ?? [] };
   const outcome = {
     node,
     outcome: 'gone' as const,

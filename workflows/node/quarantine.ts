@@ -3,6 +3,7 @@
 import type { NodeDecision } from '../../contract/wire/activities.ts';
 import { quarantineId } from '../../contract/ids.ts';
 import type { InPhase } from '../state-machine.ts';
+import { beginRemedy, toRemedy } from './remedy.ts';
 import type { NodeEventOf } from './events.ts';
 import { type Message, returned, toJobs, toPeople, toRecords } from './messages.ts';
 import {
@@ -37,7 +38,8 @@ export function decided(
   const explained = { ...data, because: stays ? data.because : why };
   return atRest(
     withMessages(
-      explained,
+      beginRemedy(explained, decision.ladder, at),
+      ...toRemedy(data, decision, request),
       ...(isAnswered ? toJobs(data.faults, 'quarantined', because) : jobsOf(data, decision)),
       ...(isPersons ? [] : eventsOf(data, decision, why)),
     ),
@@ -120,13 +122,14 @@ export function refused(
 
 /** The taint was read back. */
 export function quarantined(data: NodeData, held: HeldQuarantine, taint: 'ours' | 'other', at: number): NodeData {
-  const { incident, because, reason, by, asks } = held;
+  const { incident, because, reason, by, asks, ladder } = held;
   const quarantine = { incident, since: at, because, reason, taint, by, ...(asks && { asks }) };
   const beside = taint === 'other' ? '; a taint of the same key was there already and is left alone' : '';
-  return withMessages(
+  const after = withMessages(
     { ...data, because, quarantine, held: undefined, recheck: false },
     ...toPeople(data, 'Warning', 'quarantined', { message: `${because}${beside}`, key: incident }),
     ...toJobs(asks ? [] : data.faults, 'quarantined', because),
     ...(data.view ? [toRecords(data, quarantine, data.view)] : []),
   );
+  return beginRemedy(after, ladder, at);
 }

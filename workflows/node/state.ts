@@ -5,6 +5,7 @@ import type { NodeHistory } from '../../contract/node/history.ts';
 import { isSameKernelLine } from '../../contract/faults/same-kernel-line.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
 import type { NodeOutcome, NodeQuarantine, NodeView } from '../../contract/node/nodes.ts';
+import type { Ladder, RemedyProgress } from '../../contract/remedy/remedy.ts';
 import { isObject, mergeFaults, textOf } from '../faults.ts';
 import type { Message } from './messages.ts';
 
@@ -47,6 +48,8 @@ export interface NodeData {
   readonly judged?: KernelPosition | undefined;
   /** What rules over time count. */
   readonly history: NodeHistory;
+  /** How the node is repaired in this quarantine. */
+  readonly remedy?: RemedyProgress | undefined;
   /** A person's request to quarantine the node. */
   readonly requested?: OperatorRequest | undefined;
   /** A person's request to release the node. */
@@ -85,6 +88,8 @@ export interface HeldQuarantine {
   readonly reason: string;
   readonly by: string;
   readonly preflight?: PreflightScope;
+  /** How the node is repaired once it is quarantined. */
+  readonly ladder?: Ladder;
   /** No fault convicts the node: its jobs are not notified. */
   readonly asks?: true;
   /** The reservation is granted, and the taint may have been written. */
@@ -228,11 +233,11 @@ export const withMessages = <Data extends NodeData>(data: Data, ...messages: rea
 /** Holds a decided quarantine until it is granted; an earlier decision stays, unless a person takes it over. */
 export function heldFor(
   held: HeldQuarantine | undefined,
-  { because, at, reason = 'fault', preflight, asks }: NodeDecision,
+  { because, at, reason = 'fault', preflight, asks, ladder }: NodeDecision,
   incident: string,
   request: OperatorRequest | undefined,
 ): Omit<HeldQuarantine, 'askAt'> {
-  const { preflight: scope, asks: asked, reported, ...before }: Partial<HeldQuarantine> = held ?? {};
+  const { preflight: scope, asks: asked, ladder: known, reported, ...before }: Partial<HeldQuarantine> = held ?? {};
   const isAsked = asks === true && request === undefined && (held === undefined || asked === true);
   const fresh = { because, since: at, incident: before.incident ?? incident, reason, by: request?.by ?? 'kcover' };
   const isTests = request === undefined && preflight !== undefined && (held === undefined || scope !== undefined);
@@ -242,6 +247,8 @@ export function heldFor(
     // A question that is answered has another reason, and its jobs do not know yet that it was refused.
     ...(asked && !isAsked ? { because, reason } : !request && reported !== undefined && { reported }),
     ...(isTests && { preflight: scope ?? preflight }),
+    // What a person takes over, a person repairs.
+    ...(!request && (ladder ?? known) && { ladder: ladder ?? known }),
     // One conviction, or a person, is enough.
     ...(isAsked && { asks: true as const }),
   };
@@ -260,6 +267,7 @@ export const withoutHeld = <Data extends NodeData>(data: Data): Data => ({
 export const forgotten = <Data extends NodeData>(data: Data): Data => ({
   ...withoutHeld(data),
   quarantine: undefined,
+  remedy: undefined,
   faults: [],
 });
 

@@ -4,6 +4,7 @@ import type { CommonTransitions, Transition, Transitions } from '../state-machin
 import type { NodeEvent } from './events.ts';
 import { observed } from './observed.ts';
 import { decided, noLongerWanted, quarantined, refused } from './quarantine.ts';
+import { withoutRemedy, withProgress } from './remedy.ts';
 import { eventsWritten, goesOn, released, releaseFailed, reported, successorObserved } from './release.ts';
 import {
   atRest,
@@ -22,6 +23,7 @@ const always = {
   faultsObserved: { to: [], next: (state, { faults, dropped }) => withArrivals(state, faults, dropped) },
   nodeObserved: { to: [], next: (state) => ({ ...state, stale: true }) },
   recheckRequested: { to: [], next: (state) => (state.held ? { ...state, recheck: true } : state) },
+  remedyProgressed: { to: [], next: (state, { progress }) => withProgress(state, progress) },
   quarantineRequested: { to: [], next: (state, { request }) => ({ ...state, requested: request }) },
   // A release that failed is tried at once when a person asks again.
   releaseRequested: { to: [], next: (state, { request }) => ({ ...state, release: request, releaseAt: undefined }) },
@@ -150,6 +152,11 @@ function deciding({ inbox, requested, ...data }: NodeData): NodeState {
 function releasing(data: NodeData): NodeState {
   const { release } = data;
   return release && mayRelease(data)
-    ? { ...data, phase: 'releasing', request: release, because: `${release.by}: ${release.reason}` }
+    ? {
+        ...withoutRemedy(data, `released by ${release.by}: ${release.reason}`),
+        phase: 'releasing',
+        request: release,
+        because: `${release.by}: ${release.reason}`,
+      }
     : atRest(data);
 }

@@ -19,6 +19,7 @@ import type {
 } from '../../../contract/recovery/plan.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../../contract/recovery/recovery.ts';
 import type { IncidentDecision, BudgetEntry } from '../../../contract/job/training-job.ts';
+import { FakeRemedies } from './remedy.ts';
 import { jobView, nodeView, settings } from '../builders.ts';
 
 /** A job of four pods on gpu-0..gpu-3, free nodes gpu-4..gpu-7. A test may change the fields while it runs. */
@@ -68,6 +69,7 @@ export class FakeClusterState {
   failingEvents = 0;
   /** This many reads of a node fail. */
   unreachable = 0;
+  readonly remedies = new FakeRemedies();
   resumes = 0;
   /** Called before every observation of the attempt. */
   beforeLook: (() => Promise<void>) | undefined;
