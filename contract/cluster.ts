@@ -14,6 +14,8 @@ export interface Reservation {
   readonly since: number;
   /** Set when a preflight is the only reason. */
   readonly preflight?: PreflightScope;
+  /** Value of the taint, such as `xid-79`; missing where only the node says that it is out. */
+  readonly cause?: string;
   /** Pools and failure domains of the node that have a limit, as `label=value`. */
   readonly domains?: readonly string[];
 }
@@ -53,6 +55,32 @@ export interface NodeLimit {
   readonly because: string;
 }
 
+/** When nodes count as one incident. */
+export interface StormRule {
+  /** So many nodes of one place with one cause. */
+  readonly nodes: number;
+  readonly withinMs: number;
+  /** How long none may follow before repairs begin. */
+  readonly quietMs: number;
+}
+
+/** Nodes of one place that were quarantined for one cause within minutes. Times are milliseconds since the epoch. */
+export interface Storm {
+  /** `storm/<cause>/<UTC time>` */
+  readonly id: string;
+  /** Value of the taint, such as `xid-79`. */
+  readonly cause: string;
+  /** `label=value`, or `the cluster`. */
+  readonly place: string;
+  readonly since: number;
+  readonly nodes: readonly string[];
+  readonly quietMs: number;
+  /** No repair begins before. */
+  readonly until: number;
+  /** Repairs in a row that helped. */
+  readonly level: number;
+}
+
 /** Every limit holds at once. */
 export interface ReserveLimit extends NodeLimit {
   /** By `label=value`, for the domains of the nodes that are asked for. */
@@ -64,6 +92,7 @@ export interface ReserveLimit extends NodeLimit {
 /** Update `reserve`, a list keyed by node UID: asking again returns the same reservation. */
 export interface ReserveRequest {
   readonly limit: ReserveLimit;
+  readonly storm: StormRule;
   readonly wanted: readonly (Omit<Reservation, 'since'> & {
     /** Requested by a person: limit and pause do not apply. */ readonly byOperator?: boolean;
   })[];
@@ -92,6 +121,8 @@ export type PermitAnswer = { readonly granted: true } | { readonly granted: fals
 /** Signal `repairEnded`. */
 export interface RepairEnded {
   readonly remedy: string;
+  /** How it ended; missing where its workflow was lost. */
+  readonly outcome?: string;
 }
 
 /** Signal `waiting`: notify this workflow when a refusal may no longer apply. */
@@ -109,6 +140,7 @@ export interface ClusterStatus {
   readonly clusterUid: string;
   readonly reservations: readonly Reservation[];
   readonly repairs: readonly Repair[];
+  readonly storms: readonly Storm[];
   readonly paused?: Paused;
   /** Why the last pause or resume is not yet stored outside of Temporal. */
   readonly unstored?: string;

@@ -95,6 +95,7 @@ export const eventReasons = {
   quarantineHeld: 'NodeQuarantineHeld',
   released: 'NodeReleased',
   releaseFailed: 'NodeReleaseFailed',
+  storm: 'NodeStorm',
   remediating: 'NodeRemediating',
   remedyHeld: 'NodeRemedyHeld',
   remedyEnded: 'NodeRemedyEnded',

@@ -62,7 +62,9 @@ export function reservationActivities({
 
   /** Starts the workflow if it does not run: Temporal or a person may have terminated it. */
   async function ask(wanted: readonly WantedReservation[], most: ReserveLimit): Promise<readonly ReserveAnswer[]> {
-    const request: ReserveRequest = { limit: most, wanted };
+    const { nodes, within, quiet } = settings.quarantine.storm;
+    const storm = { nodes, withinMs: within, quietMs: quiet };
+    const request: ReserveRequest = { limit: most, storm, wanted };
     uid ??= await clusterUid(kube);
     const { workflowType, attributes, ...start } = clusterStart(uid, settings.temporal.taskQueue);
     const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {

@@ -1,8 +1,25 @@
+import type { Client } from '@temporalio/client';
+import type { Storm } from '../../contract/cluster.ts';
+import { clusterWorkflowId } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/job/jobs.ts';
 import { ago, lasted } from '../program/clock.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
 import { findIncidents, limitOf, sinceOf } from '../incidents/index.ts';
+import type { IncidentSummary } from '../incidents/incident.ts';
+import { withStorms } from '../incidents/storms.ts';
 import { table } from '../program/output.ts';
+
+function titleOf(kind: IncidentSummary['kind'], namespace: string | null, about: string): string {
+  if (kind === 'storm') return `nodes of ${about}`;
+  return namespace === null ? `node ${about}` : `${namespace}/${about}`;
+}
+
+/** None where the workflow of the cluster does not run. */
+async function openStorms(client: Client): Promise<readonly Storm[]> {
+  const { statusOf } = await import('../clients/workflows.ts');
+  const status = await statusOf(client, 'cluster', clusterWorkflowId).catch(() => undefined);
+  return status?.storms ?? [];
+}
 
 export const incidents: CommandEntry = {
   summary: 'List recoveries of jobs and quarantines of nodes: open ones, and those that ended lately.',
@@ -28,9 +45,13 @@ export const incidents: CommandEntry = {
       node: typed.option('node'),
     };
     const limit = limitOf(typed.value('limit'));
-    const found = await findIncidents(await session.temporal(), { wanted, limit, records: typed.option('records') });
-    const rows = found.map(({ about, namespace, startedAt, endedAt, outcome, because, incident }) => [
-      namespace === null ? `node ${about}` : `${namespace}/${about}`,
+    const client = await session.temporal();
+    const known = await findIncidents(client, { wanted, limit, records: typed.option('records') });
+    // Those of other jobs and nodes were not wanted.
+    const isWhole = wanted.namespace === undefined && wanted.job === undefined && wanted.node === undefined;
+    const found = withStorms(known, isWhole ? await openStorms(client) : []);
+    const rows = found.map(({ kind, parent, about, namespace, startedAt, endedAt, outcome, because, incident }) => [
+      `${parent === null ? '' : '└ '}${titleOf(kind, namespace, about)}`,
       ago(startedAt, now),
       lasted(startedAt, endedAt, now),
       outcome,

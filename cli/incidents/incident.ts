@@ -1,4 +1,4 @@
-/** Summary of an incident, for lists: one recovery of one job, or one quarantine of one node. */
+/** Summary of an incident, for lists: one recovery of one job, one quarantine of one node, or several nodes with one cause. */
 
 import { faultSentence } from '../../contract/faults/sentence.ts';
 import { type Fault, recoveryRequested } from '../../contract/faults/faults.ts';
@@ -9,10 +9,10 @@ import type { IncidentRecord, RecoveryInput } from '../../contract/recovery/reco
 
 export interface IncidentSummary {
   readonly incident: string;
-  readonly kind: 'recovery' | 'quarantine';
-  /** Null for a node. */
+  readonly kind: 'recovery' | 'quarantine' | 'storm';
+  /** Null for nodes. */
   readonly namespace: string | null;
-  /** `pytorchjob/llm`, or the name of the node. */
+  /** `pytorchjob/llm`, the name of the node, or the place of several. */
   readonly about: string;
   readonly nodes: readonly string[];
   /** RFC 3339. */

@@ -91,6 +91,23 @@ export const workerSettings = z.strictObject({
         .describe(
           'Most nodes quarantined at once: a share of the nodes with accelerators, less those that others keep out (cordoned, or not ready), but never fewer than a number',
         ),
+      storm: z
+        .strictObject({
+          nodes: z
+            .int()
+            .min(2)
+            .max(100)
+            .default(3)
+            .describe('So many nodes of one domain of `limit.domains`, or of the cluster for nodes without one'),
+          within: duration('5m').describe('within this time, quarantined for the same reason, are one incident'),
+          quiet: duration('10m').describe(
+            'How long none may follow before repairs of them begin, one, two, then four at once',
+          ),
+        })
+        .prefault({})
+        .describe(
+          'Several nodes with one cause: quarantines go on within the limit, repairs wait, and people are told once',
+        ),
       quiet: duration('1h').describe(
         'How long the workflow of a node keeps running after faults that did not quarantine it',
       ),

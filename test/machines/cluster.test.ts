@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { ReserveRequest } from '../../contract/cluster.ts';
 import { type ClusterState, firstState, reserve } from '../../workflows/cluster/state.ts';
 import { type ClusterEvent, clusterTransitions } from '../../workflows/cluster/transitions.ts';
-import { reserveLimit } from '../support/builders.ts';
+import { reserveLimit, stormRule } from '../support/builders.ts';
 import { findViolation, type MachineProperty, type Played, withTransition } from '../support/machine-properties.ts';
 
 const limit = reserveLimit(2);
@@ -24,9 +24,13 @@ const property = (answer: typeof reserve = reserve): MachineProperty<ClusterStat
         // The validator refuses requests before the count.
         return state.phase === 'counting'
           ? { kind: 'notifying' }
-          : { kind: 'reserved', reservations: answer(state, { limit, wanted }, at).reservations };
+          : { kind: 'reserved', ...answer(state, { limit, storm: stormRule, wanted }, at) };
       }),
-      fc.array(node, { maxLength: 2 }).map((nodeUids) => (): ClusterEvent => ({ kind: 'returned', nodeUids })),
+      fc.array(node, { maxLength: 2 }).map((nodeUids) => (_state: ClusterState, at: number): ClusterEvent => ({
+        kind: 'returned',
+        nodeUids,
+        at,
+      })),
       fc.constant((_state: ClusterState, at: number): ClusterEvent => ({ kind: 'pauseRequested', request: by, at })),
       fc.constant((_state: ClusterState, at: number): ClusterEvent => ({ kind: 'resumeRequested', request: by, at })),
       fc

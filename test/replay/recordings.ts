@@ -7,7 +7,7 @@ import type { Fault } from '../../contract/faults/faults.ts';
 import { nodeWorkflowId } from '../../contract/ids.ts';
 import { statusQuery } from '../../contract/wire/messages.ts';
 import type { NodeStatus } from '../../contract/node/nodes.ts';
-import { kernelFault, nodeView, podFaultNow, reserveLimit, settings } from '../support/builders.ts';
+import { kernelFault, nodeView, podFaultNow, reserveLimit, settings, stormRule } from '../support/builders.ts';
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import { eventually } from '../support/rig.ts';
 import { gone, outcome, recoveryIs, statusOf, signalFaults, watch, request } from './acts.ts';
@@ -91,7 +91,7 @@ export const recordings: readonly Recording[] = [
     const limit = reserveLimit(1);
     const reserve = (node: string) =>
       cluster.executeUpdate('reserve', {
-        args: [{ limit, wanted: [{ node, nodeUid: node, incident: nodeWorkflowId(node) }] }],
+        args: [{ limit, storm: stormRule, wanted: [{ node, nodeUid: node, incident: nodeWorkflowId(node) }] }],
       });
     await reserve('a');
     await reserve('b');

@@ -1,6 +1,6 @@
 /** Default facts for tests, with the fields that a test overrides. */
 
-import type { ReserveLimit } from '../../contract/cluster.ts';
+import type { ReserveLimit, StormRule } from '../../contract/cluster.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
 import type { Fault } from '../../contract/faults/faults.ts';
 import type { JobView } from '../../contract/job/jobs.ts';
@@ -12,6 +12,9 @@ export const reserveLimit = (nodes: number, preflight: Partial<ReserveLimit['pre
   because: 'the larger of 2 and 10 % of 8',
   preflight: { nodes, perNamespace: nodes, because: 'preflight.limit', ...preflight },
 });
+
+/** When nodes count as one incident. */
+export const stormRule: StormRule = { nodes: 3, withinMs: 300_000, quietMs: 600_000 };
 
 export const settings = (given: unknown = {}): WorkerSettings => workerSettings.parse(given);
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { WorkflowHandle } from '@temporalio/client';
 import { withLife } from '../../activities/heartbeats.ts';
 import type { ClusterStatus, ReserveAnswer, ReserveRequest } from '../../contract/cluster.ts';
-import { reserveLimit } from '../support/builders.ts';
+import { reserveLimit, stormRule } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
 
@@ -24,7 +24,11 @@ const counted = () => eventually(status, (seen) => seen.phase !== 'counting');
 const ask = (request: ReserveRequest) =>
   handle.executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', { args: [request] });
 const reserve = (...nodes: string[]) =>
-  ask({ limit: reserveLimit(2), wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}` })) });
+  ask({
+    limit: reserveLimit(2),
+    storm: stormRule,
+    wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}` })),
+  });
 
 describe('the workflow of a cluster', () => {
   beforeAll(async () => {
@@ -68,7 +72,7 @@ describe('the workflow of a cluster', () => {
     );
     for (const node of nodes) {
       const wanted = [{ node, nodeUid: node, incident: `node/${node}`, byOperator: true }];
-      expect(await ask({ limit: reserveLimit(2), wanted })).toMatchObject([{ granted: true }]);
+      expect(await ask({ limit: reserveLimit(2), storm: stormRule, wanted })).toMatchObject([{ granted: true }]);
     }
     expect((await status()).reservations).toHaveLength(nodes.length);
     expect((await handle.describe()).status.name).toBe('RUNNING');
@@ -107,7 +111,7 @@ describe('the workflow of a cluster', () => {
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'network work' }] });
     expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: network work' });
     const wanted = [{ node: 'b', nodeUid: 'b', incident: 'node/b', byOperator: true }];
-    expect(await ask({ limit: reserveLimit(2), wanted })).toMatchObject([{ granted: true }]);
+    expect(await ask({ limit: reserveLimit(2), storm: stormRule, wanted })).toMatchObject([{ granted: true }]);
     await handle.signal('waiting', { workflowId: `recovery/${handle.workflowId}` });
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'done' }] });
     await eventually(
@@ -130,6 +134,7 @@ describe('the workflow of a cluster', () => {
     const by = (namespace: string, ...nodes: string[]) =>
       ask({
         limit,
+        storm: stormRule,
         wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}`, preflight: { namespace } })),
       });
     expect(await by('a', 'a1', 'a2', 'a3')).toMatchObject([
@@ -142,7 +147,7 @@ describe('the workflow of a cluster', () => {
       { granted: false, because: '3 nodes are out because of preflights alone and 3 may be (preflight.limit)' },
     ]);
     const kernel = Array.from({ length: 8 }, (_, n) => ({ node: `k${n}`, nodeUid: `k${n}`, incident: `node/k${n}` }));
-    expect((await ask({ limit, wanted: kernel })).filter(({ granted }) => granted)).toHaveLength(7);
+    expect((await ask({ limit, storm: stormRule, wanted: kernel })).filter(({ granted }) => granted)).toHaveLength(7);
   });
 
   it('keeps to the limit of each domain too, and names the one that holds', async () => {
@@ -153,11 +158,37 @@ describe('the workflow of a cluster', () => {
       ['b', 'rack=r7'],
       ['c', 'rack=r8'],
     ].map(([node = '', domain = '']) => ({ node, nodeUid: node, incident: `node/${node}`, domains: [domain] }));
-    expect(await ask({ limit, wanted })).toMatchObject([
+    expect(await ask({ limit, storm: stormRule, wanted })).toMatchObject([
       { granted: true },
       { granted: false, because: '1 nodes of rack=r7 are out and 1 may be (25% of 4)' },
       { granted: true },
     ]);
+  });
+
+  it('takes three nodes with one cause as one incident, which people are told of once', async () => {
+    await counted();
+    const at = new Date().toISOString();
+    const wanted = ['a', 'b', 'c', 'd'].map((node) => ({
+      node,
+      nodeUid: node,
+      incident: `node/${node}/${at}`,
+      cause: 'xid-79',
+    }));
+    await ask({ limit: reserveLimit(2), storm: stormRule, wanted: wanted.slice(0, 3) });
+    await ask({ limit: reserveLimit(2), storm: stormRule, wanted: wanted.slice(2) });
+    expect((await status()).storms).toMatchObject([
+      { cause: 'xid-79', place: 'the cluster', nodes: ['a', 'b', 'c', 'd'] },
+    ]);
+    const permit = await handle.executeUpdate('permitRepair', { args: [{ remedy: 'remedy/a', node: 'a', most: 9 }] });
+    expect(permit).toMatchObject({
+      granted: false,
+      because: expect.stringContaining('are one incident (storm/xid-79/'),
+    });
+    await eventually(
+      () => cluster.announced.filter(({ reason }) => reason === 'NodeStorm'),
+      (told) => told.length === 1 && told[0]?.message.includes('3 nodes of the cluster with xid-79') === true,
+    );
+    await rig.replay(handle.workflowId);
   });
 
   it('does not take a pause without a name and a reason', async () => {

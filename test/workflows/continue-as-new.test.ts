@@ -11,7 +11,7 @@ import { createRunDirectory } from '../../testbed/run-directory.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { type Server } from '../../testbed/servers/server.ts';
 import { temporal } from '../../testbed/servers/temporal.ts';
-import { kernelFault, nodeView, podFaultNow, reserveLimit, settings } from '../support/builders.ts';
+import { kernelFault, nodeView, podFaultNow, reserveLimit, stormRule, settings } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { reportsOf } from '../support/preflight-reports.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
@@ -365,7 +365,7 @@ describe('continue-as-new', () => {
     const limit = reserveLimit(1);
     const reserve = async (node: string) =>
       rig.client.workflow.getHandle('cluster').executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', {
-        args: [{ limit, wanted: [{ node, nodeUid: node, incident: `node/${node}` }] }],
+        args: [{ limit, storm: stormRule, wanted: [{ node, nodeUid: node, incident: `node/${node}` }] }],
       });
     await eventually(
       () => rig.client.workflow.getHandle('cluster').query<ClusterStatus>('status'),

@@ -9,18 +9,22 @@ import type {
   ReserveAnswer,
   ReserveRequest,
   Returned,
+  Storm,
   WaitingWorkflow,
 } from '../../contract/cluster.ts';
 import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
+import { eventReasons } from '../../contract/ids.ts';
 import { isHistoryLong } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, textOf } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
+import { announce } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
 import { startTimer } from '../timer.ts';
 import { count, notifyWaiting, storePause } from './effects.ts';
 import { type ClusterState, firstState, permitRepair, reserve } from './state.ts';
 import { attributesOf, detailsOf, statusOf } from './status.ts';
+import { stormMessage } from './storms.ts';
 import { type ClusterEvent, clusterTransitions } from './transitions.ts';
 
 /** State that a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends by itself; callers start it when it does not run. */
@@ -102,11 +106,12 @@ export async function cluster({
     });
     setHandler(defineSignal<[RepairEnded]>(signals.repairEnded), (payload) => {
       const remedy = isObject(payload) ? textOf(payload.remedy, 1000) : undefined;
-      if (remedy !== undefined) dispatch({ kind: 'repairEnded', remedy });
+      const outcome = isObject(payload) ? textOf(payload.outcome, 40) : undefined;
+      if (remedy !== undefined) dispatch({ kind: 'repairEnded', remedy, outcome, at: Date.now() });
     });
     setHandler(defineSignal<[Returned]>(signals.returned), (payload) => {
       if (isObject(payload) && Array.isArray(payload.nodeUids))
-        dispatch({ kind: 'returned', nodeUids: payload.nodeUids });
+        dispatch({ kind: 'returned', nodeUids: payload.nodeUids, at: Date.now() });
     });
   }
 
@@ -115,8 +120,10 @@ export async function cluster({
   }
 
   function takeReserve(request: ReserveRequest): ReserveAnswer[] {
-    const { answers, reservations } = reserve(machine.state, request, Date.now());
-    dispatch({ kind: 'reserved', reservations });
+    const known = new Set(machine.state.storms.open.map(({ id }) => id));
+    const { answers, reservations, storms } = reserve(machine.state, request, Date.now());
+    dispatch({ kind: 'reserved', reservations, storms });
+    for (const storm of storms.open) if (!known.has(storm.id)) announceStorm(storm);
     return answers;
   }
 
@@ -139,6 +146,17 @@ export async function cluster({
   }
 }
 
+/** One Event, on the node that made it a storm. */
+function announceStorm(storm: Storm): void {
+  void announce({
+    about: { kind: 'node', name: storm.nodes.at(-1) ?? '' },
+    type: 'Warning',
+    reason: eventReasons.storm,
+    message: stormMessage(storm),
+    key: storm.id,
+  });
+}
+
 const isPermitRequest = (request: unknown): request is PermitRequest =>
   isObject(request) &&
   typeof request['most'] === 'number' &&
@@ -147,6 +165,7 @@ const isPermitRequest = (request: unknown): request is PermitRequest =>
 const isReserveRequest = (request: unknown): request is ReserveRequest =>
   isObject(request) &&
   isObject(request['limit']) &&
+  isObject(request['storm']) &&
   typeof request['limit']['nodes'] === 'number' &&
   isObject(request['limit']['preflight']) &&
   Array.isArray(request['wanted']) &&

@@ -9,6 +9,7 @@ import type {
   ReserveRequest,
   StoredPause,
 } from '../../contract/cluster.ts';
+import { noStorms, type Storms, whyStorm, withSightings } from './storms.ts';
 
 /**
  * `counting`: the nodes that were out before this run are not known yet, and a limit would begin from zero. `open`: reservations are granted up
@@ -22,6 +23,7 @@ export interface ClusterData {
   readonly reservations: Readonly<Record<string, Reservation>>;
   /** Nodes under repair, by id of the remedy. */
   readonly repairs: Readonly<Record<string, Repair>>;
+  readonly storms: Storms;
   /** Ids of workflows that were refused and wait for a change, in the order of their requests. */
   readonly waiting: readonly string[];
   /** Something changed since they were notified: a refusal may no longer hold. */
@@ -42,6 +44,7 @@ export const firstState = (now: number): ClusterState => ({
   phase: 'counting',
   reservations: {},
   repairs: {},
+  storms: noStorms,
   waiting: [],
   changed: false,
   pauseKnown: false,
@@ -51,9 +54,9 @@ export const firstState = (now: number): ClusterState => ({
 /** Answers a request, and lists what is reserved afterwards. Asking again returns the same reservation. */
 export function reserve(
   state: ClusterState,
-  { wanted, limit }: ReserveRequest,
+  { wanted, limit, storm }: ReserveRequest,
   now: number,
-): { readonly answers: ReserveAnswer[]; readonly reservations: ClusterData['reservations'] } {
+): { readonly answers: ReserveAnswer[] } & Pick<ClusterData, 'reservations' | 'storms'> {
   let { reservations } = state;
   const answers = wanted.map(({ byOperator, ...one }): ReserveAnswer => {
     const { nodeUid } = one;
@@ -63,18 +66,20 @@ export function reserve(
     reservations = { ...reservations, [nodeUid]: reservation };
     return { granted: true, nodeUid, incident: reservation.incident };
   });
-  return { answers, reservations };
+  return { answers, reservations, storms: withSightings(state.storms, wanted, storm, now) };
 }
 
 /** Answers a remedy, and lists what is under repair afterwards. */
 export function permitRepair(
-  { paused, repairs }: ClusterData,
+  { paused, repairs, storms }: ClusterData,
   { remedy, node, most }: PermitRequest,
   now: number,
 ): { readonly answer: PermitAnswer; readonly repairs: ClusterData['repairs'] } {
   const refuse = (because: string) => ({ answer: { granted: false as const, because }, repairs });
   if (paused) return refuse(`paused by ${paused.by}: ${paused.reason}`);
   const others = Object.values(repairs).filter((one) => one.remedy !== remedy);
+  const storm = whyStorm(storms, node, others, now);
+  if (storm !== undefined) return refuse(storm);
   if (others.length >= most) {
     const named = others.slice(0, 5).map((one) => one.node);
     return refuse(

@@ -6,12 +6,13 @@ import type { ClusterState } from './state.ts';
 
 export const statusOf = (
   clusterUid: string,
-  { phase, reservations, repairs, paused, unstored, waiting }: ClusterState,
+  { phase, reservations, repairs, storms, paused, unstored, waiting }: ClusterState,
 ): ClusterStatus => ({
   clusterUid,
   phase,
   reservations: Object.values(reservations),
   repairs: Object.values(repairs),
+  storms: storms.open,
   waiting,
   ...(paused && { paused }),
   ...(unstored && { unstored: unstored.because }),
@@ -26,7 +27,7 @@ export const attributesOf = ({ phase, paused, reservations }: ClusterState): Att
 
 export function detailsOf(
   clusterUid: string,
-  { phase, paused, reservations, repairs, waiting, unstored }: ClusterState,
+  { phase, paused, reservations, repairs, storms, waiting, unstored }: ClusterState,
 ): Details {
   const out = Object.values(reservations).map(
     ({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`,
@@ -35,6 +36,7 @@ export function detailsOf(
     title: paused ? `paused by ${paused.by}: ${paused.reason}` : 'open',
     rows: [
       ['nodes out', phase === 'counting' ? 'being counted' : out.toSorted().join(', ') || 'none'],
+      ['one cause for several nodes', storms.open.map(({ id, nodes }) => `${id}: ${nodes.join(', ')}`).join('; ')],
       [
         'nodes under repair',
         Object.values(repairs)

@@ -4,15 +4,21 @@ import type { ClusterSeen, StoredPause } from '../../contract/cluster.ts';
 import type { OperatorRequest } from '../../contract/wire/messages.ts';
 import type { CommonTransitions, Transitions } from '../state-machine.ts';
 import type { ClusterData, ClusterState } from './state.ts';
+import { withRepairEnded, withReturned } from './storms.ts';
 
 export type ClusterEvent =
   | { readonly kind: 'counted'; readonly seen: ClusterSeen }
   /** Reservations were granted: all that hold now. */
-  | { readonly kind: 'reserved'; readonly reservations: ClusterData['reservations'] }
+  | ({ readonly kind: 'reserved' } & Pick<ClusterData, 'reservations' | 'storms'>)
   /** Remedies may act: all that may now. */
   | { readonly kind: 'repairsPermitted'; readonly repairs: ClusterData['repairs'] }
-  | { readonly kind: 'repairEnded'; readonly remedy: string }
-  | { readonly kind: 'returned'; readonly nodeUids: readonly unknown[] }
+  | {
+      readonly kind: 'repairEnded';
+      readonly remedy: string;
+      readonly outcome?: string | undefined;
+      readonly at: number;
+    }
+  | { readonly kind: 'returned'; readonly nodeUids: readonly unknown[]; readonly at: number }
   | { readonly kind: 'pauseRequested'; readonly request: OperatorRequest; readonly at: number }
   | { readonly kind: 'resumeRequested'; readonly request: OperatorRequest; readonly at: number }
   | { readonly kind: 'pauseStored'; readonly pause: StoredPause }
@@ -30,18 +36,22 @@ const isBeingStored = 'it is being written';
 const always = {
   returned: {
     to: [],
-    next: (state, { nodeUids }) => {
+    next: (state, { nodeUids, at }) => {
       const given = new Set(nodeUids);
       const kept = Object.entries(state.reservations).filter(([uid]) => !given.has(uid));
       const changed = state.changed || kept.length < Object.keys(state.reservations).length;
-      return { ...state, reservations: Object.fromEntries(kept), changed };
+      const out = new Set(kept.map(([, { node }]) => node));
+      const storms = withReturned(state.storms, out, at);
+      return { ...state, reservations: Object.fromEntries(kept), storms, changed };
     },
   },
   repairEnded: {
     to: [],
-    next: (state, { remedy }) => {
+    next: (state, { remedy, outcome, at }) => {
       const { [remedy]: ended, ...repairs } = state.repairs;
-      return ended ? { ...state, repairs, changed: true } : state;
+      if (!ended) return state;
+      const storms = withRepairEnded(state.storms, ended.node, outcome, at);
+      return { ...state, repairs, storms, changed: true };
     },
   },
   waitRequested: {
@@ -65,7 +75,7 @@ const always = {
 /** As soon as the nodes are counted. */
 const counted = {
   ...always,
-  reserved: { to: [], next: (state, { reservations }) => ({ ...state, reservations }) },
+  reserved: { to: [], next: (state, { reservations, storms }) => ({ ...state, reservations, storms }) },
   repairsPermitted: { to: [], next: (state, { repairs }) => ({ ...state, repairs }) },
   notifying: { to: [], next: (state) => ({ ...state, waiting: [], changed: false }) },
   pauseRequested: {

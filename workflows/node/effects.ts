@@ -108,7 +108,7 @@ async function reserve({ node, view, held, faults, history }: InPhase<NodeState,
     if (decision.kind !== 'quarantine') return { kind: 'noLongerWanted', decision };
   }
   const asked = held.by === 'kcover' ? { ...(held.preflight && { preflight: held.preflight }) } : { byOperator: true };
-  const request = { node, nodeUid: view.uid, incident: held.incident, ...asked };
+  const request = { node, nodeUid: view.uid, incident: held.incident, cause: held.reason, ...asked };
   let answer = await perform('reserveQuarantine', `may ${node} be quarantined?`, request);
   if (!answer.granted) {
     await signalCluster(signals.waiting, { workflowId: workflowInfo().workflowId });

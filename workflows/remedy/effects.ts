@@ -1,5 +1,6 @@
 /** What a remedy does in each phase. Each effect answers with one event; undefined when something that arrived has changed the phase. */
 
+import type { RepairEnded } from '../../contract/cluster.ts';
 import {
   CancellationScope,
   condition,
@@ -56,7 +57,10 @@ export async function runEffect(
 
 export async function send(message: Message): Promise<void> {
   if (message.to === 'people') void announce(message.event);
-  else await signal(clusterWorkflowId, signals.repairEnded, { remedy: workflowInfo().workflowId });
+  else {
+    const ended: RepairEnded = { remedy: workflowInfo().workflowId, outcome: message.outcome };
+    await signal(clusterWorkflowId, signals.repairEnded, ended);
+  }
 }
 
 /** Without a workflow of the node nobody waits for it. */

@@ -97,7 +97,7 @@ export function ended(data: RemedyData, outcome: RemedyOutcome['outcome'], becau
     message: `${because}${toDo(data, outcome)}`,
     key: 'end',
   });
-  const after = withMessages(data, ...(outcome === 'cancelled' ? [] : [event]), { to: 'cluster' });
+  const after = withMessages(data, ...(outcome === 'cancelled' ? [] : [event]), { to: 'cluster', outcome });
   return {
     ...after,
     phase: 'ended',

@@ -70,7 +70,7 @@ export interface Attempt {
 export type Message =
   | { readonly to: 'people'; readonly event: Announcement }
   /** The node is no longer under repair. */
-  | { readonly to: 'cluster' };
+  | { readonly to: 'cluster'; readonly outcome: RemedyOutcome['outcome'] };
 
 /** Bounds. A further delay ends the remedy. */
 export const most = { faults: 50, delays: 5 } as const;
