@@ -4,19 +4,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Activities, Announcements } from '../contract/wire/activities.ts';
 import { announceEvent } from '../kube/events/events.ts';
 import type { Dependencies } from './dependencies.ts';
+import { queueNotification } from './notify/notifications.ts';
 import { type Activity, mapActivities } from './map-activities.ts';
 
 export function announcementActivities({
   kube,
   log,
   now,
-}: Pick<Dependencies, 'kube' | 'log' | 'now'>): Pick<Activities, 'announce'> {
+  ...others
+}: Pick<Dependencies, 'kube' | 'log' | 'now' | 'settings' | 'temporal'>): Pick<Activities, 'announce'> {
   return {
     /** In order. A failed write does not keep the others back; afterwards all are tried again. */
     async announce({ events }) {
       const failed: unknown[] = [];
-      for (const event of events)
+      for (const event of events) {
         await announceEvent(kube, event, now(), log).catch((error: unknown) => failed.push(error));
+        await queueNotification({ ...others, now }, event).catch((error: unknown) => failed.push(error));
+      }
       if (failed.length > 0) throw failed[0];
     },
   };

@@ -13,6 +13,7 @@ import { withFailures } from './job/failures.ts';
 import { withLife } from './heartbeats.ts';
 import { incidentActivities } from './incidents.ts';
 import { jobActivities } from './job/jobs.ts';
+import { notificationActivities } from './notify/notifications.ts';
 import { nodeActivities } from './node/nodes.ts';
 import { preflightActivities } from './preflight.ts';
 import { recordActivities } from './records.ts';
@@ -40,6 +41,7 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...permitActivities(dependencies),
     ...recallActivities(dependencies),
     ...announcementActivities(dependencies),
+    ...notificationActivities(dependencies),
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),
   };

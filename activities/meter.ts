@@ -18,6 +18,7 @@ export interface Meter {
   stopped(by: string, result: string, forced: number): void;
   ended(outcome: string): void;
   stuck(): void;
+  notified(route: string): void;
   failed(activity: string, code: string): void;
 }
 
@@ -41,6 +42,7 @@ const observers = (meter: Meter): Observers => ({
   stopAttempt: (result, { by }) =>
     meter.stopped(by, result.kind, 'forced' in result ? (result.forced ?? []).length : 0),
   lookAtRecovery: (seen) => void (seen.kind === 'running' && seen.stuck !== undefined && meter.stuck()),
+  deliverNotification: (_, { route }) => meter.notified(route),
   recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome)),
 });
 

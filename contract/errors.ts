@@ -60,6 +60,16 @@ export const errorCatalogue = {
     what: 'Loki does not answer a query',
     remedy: 'kcover asks again, ever more rarely; look at Loki, its gateway and the network',
   },
+  'notify.unreachable': {
+    kind: 'transient',
+    what: 'a receiver of notifications does not answer',
+    remedy: 'kcover tries again for a day; kcover notify test ROUTE shows whether it works now',
+  },
+  'notify.refused': {
+    kind: 'permanent',
+    what: 'a receiver refuses a notification',
+    remedy: 'check address, token and format of the route; kcover notify test ROUTE',
+  },
   'settings.invalid': {
     kind: 'permanent',
     what: 'the settings cannot be used',

@@ -86,6 +86,7 @@ export const workflowTypes = {
   preflight: 'preflight',
   cluster: 'cluster',
   remedy: 'remedy',
+  notify: 'notify',
 } as const;
 
 /** Reasons of Kubernetes Events. Constant PascalCase, so that they can be filtered and alerted on. */
@@ -126,6 +127,7 @@ export const eventReasons = {
   preflightFailed: 'PreflightFailed',
   preflightUndetermined: 'PreflightUndetermined',
   preflightIncomplete: 'PreflightIncomplete',
+  notificationFailed: 'NotificationFailed',
 } as const;
 export type EventReason = (typeof eventReasons)[keyof typeof eventReasons];
 
@@ -165,6 +167,9 @@ export const remedyId = (node: string, incident: string): string =>
 
 /** `preflight/<namespace>/<workload>/<uid>`: the workflow that collects the reports of one workload. */
 export const preflightWorkflowId = (workload: Named): string => `preflight/${named(workload)}`;
+
+/** `notify/<route>`: the workflow that tells one receiver. */
+export const notifyWorkflowId = (route: string): string => `notify/${route}`;
 
 /** The workflow that holds reservations and the pause switch of the cluster. */
 export const clusterWorkflowId = 'cluster';

@@ -116,6 +116,13 @@ const announcement: ActivityOptions = {
   retry: { maximumInterval: '15s' },
 };
 
+/** To people outside of the cluster, who may be reached again tomorrow. */
+const delivery: ActivityOptions = {
+  startToCloseTimeout: '30s',
+  scheduleToCloseTimeout: '1 day',
+  retry: { initialInterval: '1s', maximumInterval: '10m' },
+};
+
 const table = {
   observeNode: call,
   observeJob: call,
@@ -152,6 +159,7 @@ const table = {
   captureEvidence: capture,
   recordIncident: record,
   announce: announcement,
+  deliverNotification: delivery,
 } as const satisfies Record<Exclude<Name, `decide${string}`>, ActivityOptions>;
 
 /**

@@ -19,6 +19,7 @@ import { nodeHistory } from './node-history.ts';
 import { nodeList } from './node-list.ts';
 import { nodeQuarantine } from './node-quarantine.ts';
 import { nodeRelease } from './node-release.ts';
+import { notifyTest } from './notify-test.ts';
 import { pause } from './pause.ts';
 import { plan } from './plan.ts';
 import { preflightJudge } from './preflight-judge.ts';
@@ -53,6 +54,7 @@ export type CommandName =
   | 'node release'
   | 'fault report'
   | 'fault clear'
+  | 'notify test'
   | 'preflight status'
   | 'preflight judge'
   | 'preflight plan'
@@ -86,6 +88,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'node release': nodeRelease,
   'fault report': faultReport,
   'fault clear': faultClear,
+  'notify test': notifyTest,
   'preflight status': preflightStatus,
   'preflight judge': preflightJudge,
   'preflight plan': preflightPlan,
@@ -105,6 +108,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
 export const groups = {
   node: 'Nodes that are kept out of service.',
   fault: 'Faults of nodes that people report.',
+  notify: 'Notifications to people outside of the cluster.',
   preflight: 'Tests of the nodes of a workload before it trains.',
   progress: 'Progress of training.',
   judge: 'What faults would lead to.',

@@ -17,6 +17,8 @@ const exitOf: Readonly<Record<ErrorCode, ExitName>> = {
   'temporal.refused': 'failed',
   'cluster.other': 'failed',
   'temporal.attributes': 'failed',
+  'notify.unreachable': 'unreachable',
+  'notify.refused': 'failed',
   'loki.unavailable': 'failed',
   'settings.invalid': 'usage',
   'address.taken': 'failed',

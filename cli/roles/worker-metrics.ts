@@ -14,6 +14,7 @@ export function workerMetrics(registry: Registry): Meter {
   const forcedPods = new Counter({ ...table.forced, registers });
   const recoveries = new Counter({ ...table.recoveries, registers });
   const stuck = new Counter({ ...table.stuck, registers });
+  const notifications = new Counter({ ...table.notifications, registers });
   const failures = new Counter({ ...table.failures, registers });
   return {
     decided: (about, kind) => decisions.inc({ about, kind }),
@@ -26,6 +27,7 @@ export function workerMetrics(registry: Registry): Meter {
     },
     ended: (outcome) => recoveries.inc({ outcome }),
     stuck: () => stuck.inc(),
+    notified: (route) => notifications.inc({ route }),
     failed: (activity, code) => failures.inc({ activity, code }),
   };
 }

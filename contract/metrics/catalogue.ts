@@ -167,6 +167,11 @@ export const metricTable = {
       help: 'Checks that found a recovery whose workflow task keeps failing; one every five minutes while that lasts',
       labelNames: [],
     },
+    notifications: {
+      name: 'kcover_notifications_total',
+      help: 'Requests that a receiver of notifications has taken; failed ones are in kcover_activity_failures_total',
+      labelNames: ['route'],
+    },
     failures: {
       name: 'kcover_activity_failures_total',
       help: 'Failed attempts of activities, by error code',

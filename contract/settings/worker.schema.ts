@@ -5,6 +5,7 @@ import { actions } from '../faults/faults.ts';
 import { sourcesAbout, traitsOf } from '../faults/sources.ts';
 import { preflightRules } from '../preflight/preflight.ts';
 import { judgement } from './judgement.schema.ts';
+import { notifications } from './notifications.schema.ts';
 import { remediation } from './remediation.schema.ts';
 import { recoverySettings } from '../recovery/settings.schema.ts';
 import { duration, health, labelKey, log, taint, temporal } from './values.schema.ts';
@@ -115,6 +116,7 @@ export const workerSettings = z.strictObject({
     })
     .prefault({}),
   remediation,
+  notifications,
   faults,
   recovery: recoverySettings,
   preflight: z

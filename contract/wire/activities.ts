@@ -22,6 +22,7 @@ import type {
   RecallRequest,
   RemedyPermit,
 } from '../remedy/remedy.ts';
+import type { Notification } from '../notify/notification.ts';
 import type { NodeHistory } from '../node/history.ts';
 import type { NodeRecord, NodeView, Quarantined } from '../node/nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from '../preflight/preflight.ts';
@@ -261,6 +262,12 @@ export interface Activities {
   noteVerdict(request: { readonly job: JobRef; readonly note: PreflightNote }): Promise<void>;
 
   announce(request: Announcements): Promise<void>;
+  /** Sends notifications of one route, several as one. `more`: those that it also stands for. */
+  deliverNotification(request: {
+    readonly route: string;
+    readonly notifications: readonly Notification[];
+    readonly more: number;
+  }): Promise<void>;
   /** Stores the record; a second one of the same incident overwrites it. Returns its address. */
   recordIncident(record: IncidentRecord | NodeRecord): Promise<{ readonly address: string }>;
 

@@ -30,7 +30,7 @@ const faults = z.array(z.looseObject({ node: name.optional() }));
 const ofJob = z.looseObject({ job: jobRef });
 const ofIncident = z.looseObject({ incident: id });
 const incidentOfJob = z.looseObject({ incident: id, job: jobRef });
-/** For pure decisions, and for a pause, which is stored under a fixed name: no part of it enters a path. */
+/** For pure decisions, for notifications, whose route is looked up by its name, and for a pause, which is stored under a fixed name: no part of it enters a path. */
 const anything = z.unknown();
 
 export const activityArguments = {
@@ -86,6 +86,7 @@ export const activityArguments = {
   notifyNodes: z.looseObject({ faults }),
   observeWorkload: z.looseObject({ workload }),
   noteVerdict: ofJob,
+  deliverNotification: anything,
   announce: z.looseObject({ events: z.array(z.looseObject({ about })) }),
   recordIncident: ofIncident,
   findRecoveries: ofJob,

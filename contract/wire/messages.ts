@@ -40,6 +40,8 @@ export const signals = {
   remedyCancelled: 'remedyCancelled',
   /** To a node: `OperatorRequest`. A signal, not an update, because it must also start the workflow. */
   quarantine: 'quarantine',
+  /** To the workflow of a route: `NotifyPayload`. */
+  notify: 'notify',
 } as const;
 
 /** Names of updates. */

@@ -1,9 +1,17 @@
 /** Start options of all workflows: names, ids, arguments. The caller, which has the SDK, adds typed search attributes. */
 
 import type { ClusterInput } from '../cluster.ts';
-import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId, preflightWorkflowId, workflowTypes } from '../ids.ts';
+import {
+  clusterWorkflowId,
+  jobWorkflowId,
+  nodeWorkflowId,
+  notifyWorkflowId,
+  preflightWorkflowId,
+  workflowTypes,
+} from '../ids.ts';
 import { type JobRef, jobTitle } from '../job/jobs.ts';
 import type { NodeInput } from '../node/nodes.ts';
+import type { NotifyInput } from '../notify/notification.ts';
 import type { Workload } from '../preflight/preflight.ts';
 import type { PreflightInput } from '../preflight/runs.ts';
 import type { AttributeValues } from './search-attributes.ts';
@@ -64,4 +72,15 @@ export const clusterStart = (clusterUid: string, taskQueue: string): WorkflowSta
   workflowIdReusePolicy: 'ALLOW_DUPLICATE',
   staticSummary: 'reservations and the pause switch of the whole cluster',
   attributes: { KcoverPhase: 'starting' },
+});
+
+/** The workflow that tells one receiver of decisions. */
+export const notifyStart = (route: string, taskQueue: string): WorkflowStart<NotifyInput> => ({
+  workflowType: workflowTypes.notify,
+  workflowId: notifyWorkflowId(route),
+  taskQueue,
+  args: [{ route }],
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+  staticSummary: `notifications to ${route}`,
+  attributes: {},
 });

@@ -39,6 +39,7 @@ interface LiveClusterOptions {
   readonly records?: RecordStore;
   readonly mode?: 'observe' | 'act';
   readonly quarantine?: object;
+  readonly notifications?: object;
   /** How the worker reaches the API server; default: like the test itself. */
   readonly kubeconfig?: string;
   /** Runs workflows too. */
@@ -50,6 +51,7 @@ export async function liveCluster({
   records = directoryRecords(join(tmpdir(), taskQueue)),
   mode = 'act',
   quarantine,
+  notifications,
   kubeconfig: ofWorker,
   workflows,
 }: LiveClusterOptions = {}): Promise<LiveCluster> {
@@ -63,7 +65,7 @@ export async function liveCluster({
   const client = new Client({ connection });
   const activities = createActivities({
     kube,
-    settings: settings({ mode, quarantine, temporal: { taskQueue } }),
+    settings: settings({ mode, quarantine, notifications, temporal: { taskQueue } }),
     namespace: ownNamespace,
     temporal: () => client,
     records,

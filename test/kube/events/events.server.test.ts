@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { settings } from '../../support/builders.ts';
 import { announcementActivities } from '../../../activities/announcements.ts';
 import type { Announcement } from '../../../contract/wire/activities.ts';
 import { connectKube, type Kube } from '../../../kube/client/connection.ts';
@@ -57,7 +58,15 @@ afterAll(async () => {
 
 /** One attempt of the activity. */
 const announce = (): Promise<void> =>
-  announcementActivities({ kube, log: pino({ enabled: false }), now: Date.now }).announce({ events });
+  announcementActivities({
+    kube,
+    log: pino({ enabled: false }),
+    now: Date.now,
+    settings: settings(),
+    temporal: () => {
+      throw new Error('nobody is told without routes');
+    },
+  }).announce({ events });
 async function written(): Promise<string[]> {
   const fieldSelector = `involvedObject.name=${events[0]?.about.kind === 'node' ? events[0].about.name : ''}`;
   const { items } = await cluster().api.core.listNamespacedEvent({ namespace: 'default', fieldSelector });

@@ -5,7 +5,13 @@ import { KcoverError } from '../../../contract/errors.ts';
 import type { Activities } from '../../../contract/wire/activities.ts';
 import type { FakeClusterState } from './state.ts';
 
-type Names = 'announce' | 'recordIncident' | 'findRecoveries' | 'lookAtRecovery' | 'notifyWaiting';
+type Names =
+  | 'announce'
+  | 'deliverNotification'
+  | 'recordIncident'
+  | 'findRecoveries'
+  | 'lookAtRecovery'
+  | 'notifyWaiting';
 
 export function recordActivities(cluster: FakeClusterState): Pick<Activities, Names> {
   return {
@@ -16,6 +22,9 @@ export function recordActivities(cluster: FakeClusterState): Pick<Activities, Na
         throw toFailure(new KcoverError('kube.unreachable', 'write an Event: 500'));
       }
       cluster.announced.push(...events);
+    },
+    deliverNotification: async ({ route, notifications, more }) => {
+      await cluster.onDelivery?.(route, notifications.length + more);
     },
     recordIncident: async (record) => {
       await cluster.recordGate;

@@ -30,6 +30,8 @@ export class FakeClusterState {
   pods: AttemptPod[] = [];
   private placedAt = '2026-11-21T06:00:00Z';
   readonly announced: Announcement[] = [];
+  /** Receives notifications; throws where it does not take them. */
+  onDelivery?: (route: string, count: number) => Promise<void>;
   /** What the evidence says of ranks. */
   suspects: readonly Suspect[] = [];
   /** Faults that needed no action. */

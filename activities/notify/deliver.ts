@@ -1,0 +1,92 @@
+/** Sends one notification to one receiver. Addresses and keys are read here, and stand in no history, log or Event. */
+
+import { readFile } from 'node:fs/promises';
+import { KcoverError } from '../../contract/errors.ts';
+import { oneLine } from '../../contract/text.ts';
+import type { Notification } from '../../contract/notify/notification.ts';
+import type { NotificationRoute } from '../../contract/settings/notifications.schema.ts';
+import { bodyOf } from '../../policy/notify/formats.ts';
+
+/** Bytes of an answer that are read, for the reason of a refusal. */
+const mostBytes = 2048;
+
+const pagerDutyUrl = 'https://events.pagerduty.com/v2/enqueue';
+
+/** Receivers that refuse for now. */
+const forNow = new Set([408, 425, 429]);
+
+/**
+ * Throws `notify.unreachable` where it may work later, with `retryAfterMs` where the receiver says when, and `notify.refused` where it never will.
+ * Redirects are not followed: a key is for one address.
+ */
+export async function deliver(route: NotificationRoute, notification: Notification): Promise<void> {
+  const { format, timeout } = route;
+  const secret = route.tokenFile === undefined ? undefined : await secretIn(route, route.tokenFile);
+  const { contentType, body } = bodyOf(format, notification, secret);
+  let response: Response;
+  try {
+    response = await fetch(await addressOf(route), {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        'content-type': contentType,
+        ...(secret !== undefined && format !== 'pagerduty' && { authorization: `Bearer ${secret}` }),
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(timeout),
+    });
+  } catch (error) {
+    if (error instanceof KcoverError) throw error;
+    // The message of a failed request may name the address.
+    throw new KcoverError('notify.unreachable', `route ${route.name} did not answer: ${codeOf(error)}`);
+  }
+  // A receiver may repeat what it was sent.
+  const answer = await beginOf(response, secret);
+  if (response.ok) return;
+  const retryAfter = response.headers.get('retry-after');
+  const seconds = retryAfter === null ? NaN : Number(retryAfter);
+  const later = Number.isFinite(seconds) ? { retryAfterMs: Math.min(3600, Math.max(1, seconds)) * 1000 } : {};
+  const because = `route ${route.name} answered ${response.status}${answer === '' ? '' : `: ${answer}`}`;
+  if (response.status >= 500 || forNow.has(response.status))
+    throw new KcoverError('notify.unreachable', because, later);
+  throw new KcoverError('notify.refused', because);
+}
+
+async function addressOf(route: NotificationRoute): Promise<string> {
+  const { format, url, urlFile } = route;
+  const base = urlFile === undefined ? (url ?? pagerDutyUrl) : await secretIn(route, urlFile);
+  if (!URL.canParse(base))
+    throw new KcoverError('notify.refused', `route ${route.name}: ${urlFile ?? ''} holds no address`);
+  return format === 'alertmanager' ? new URL('api/v2/alerts', base.endsWith('/') ? base : `${base}/`).href : base;
+}
+
+/** A secret may be mounted later, or be rotated. */
+async function secretIn({ name }: NotificationRoute, file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch {
+    throw new KcoverError('notify.unreachable', `route ${name}: ${file} cannot be read`);
+  }
+}
+
+/** `ECONNREFUSED`, `TimeoutError`. */
+function codeOf(error: unknown): string {
+  const { cause, code, name } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
+  if (typeof cause === 'object' && cause !== null) return codeOf(cause);
+  return [code, name].find((one): one is string => typeof one === 'string') ?? 'unknown failure';
+}
+
+/** The rest of the answer is not read, however long it is. */
+async function beginOf(response: Response, secret: string | undefined): Promise<string> {
+  const parts: Uint8Array[] = [];
+  try {
+    for await (const part of response.body ?? []) {
+      parts.push(part);
+      if (Buffer.concat(parts).length >= mostBytes) break;
+    }
+  } catch {
+    // An answer that breaks off has a status all the same.
+  }
+  const text = Buffer.concat(parts).subarray(0, mostBytes).toString('utf8');
+  return oneLine(secret === undefined ? text : text.replaceAll(secret, '***'), 200);
+}

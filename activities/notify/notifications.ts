@@ -1,0 +1,41 @@
+/** Tells people outside of the cluster: Events of the worker become signals to the workflows of routes, which send them. */
+
+import type { Activities, Announcement } from '../../contract/wire/activities.ts';
+import { KcoverError } from '../../contract/errors.ts';
+import { signals } from '../../contract/wire/messages.ts';
+import { notifyStart } from '../../contract/wire/starts.ts';
+import { folded, notificationOf, routesFor } from '../../policy/notify/notification.ts';
+import { searchAttributePairs } from '../../contract/wire/search-attributes.ts';
+import type { NotifyPayload } from '../../contract/notify/notification.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { deliver } from './deliver.ts';
+
+type Needed = Pick<Dependencies, 'settings' | 'temporal' | 'now'>;
+
+/** Queues the Event for every route that carries it; a repeat is recognised by its id. */
+export async function queueNotification({ settings, temporal, now }: Needed, event: Announcement): Promise<void> {
+  const { notifications } = settings;
+  if (notifications.routes.length === 0) return;
+  const notification = notificationOf(event, now(), notifications.ui);
+  if (!notification) return;
+  const payload: NotifyPayload = { notification, object: event.about };
+  for (const route of routesFor(notification, notifications)) {
+    const { workflowType, attributes, ...start } = notifyStart(route, settings.temporal.taskQueue);
+    await temporal().workflow.signalWithStart(workflowType, {
+      ...start,
+      typedSearchAttributes: searchAttributePairs(attributes),
+      signal: signals.notify,
+      signalArgs: [payload],
+    });
+  }
+}
+
+export const notificationActivities = ({
+  settings,
+}: Pick<Dependencies, 'settings'>): Pick<Activities, 'deliverNotification'> => ({
+  async deliverNotification({ route: name, notifications, more }) {
+    const route = settings.notifications.routes.find((one) => one.name === name);
+    if (!route) throw new KcoverError('notify.refused', `route ${name} is no longer in the settings`);
+    await deliver(route, folded(notifications, more));
+  },
+});

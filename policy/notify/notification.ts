@@ -1,0 +1,148 @@
+/** Which Events people are told of outside of the cluster, how urgent they are, and what can be done about them. Pure. */
+
+import { createHash } from 'node:crypto';
+import { eventReasons, type EventReason } from '../../contract/ids.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import { type Notification, type NotificationSeverity, severities } from '../../contract/notify/notification.ts';
+import type { NotificationRoute, NotificationSettings } from '../../contract/settings/notifications.schema.ts';
+import { oneLine } from '../../contract/text.ts';
+import type { Announcement } from '../../contract/wire/activities.ts';
+
+interface Meaning {
+  readonly severity: NotificationSeverity;
+  readonly next?: string;
+  /** `JOB` and `NODE` stand for what it is about. */
+  readonly stop?: string;
+  readonly resolves?: true;
+}
+
+const recover = 'kcover recover JOB --reason "..."';
+const pauseJob = 'kcover pause JOB --reason "..."';
+const releaseNode = 'kcover node release NODE --reason "..."';
+
+/** Events that are not here are for those who look at the object. */
+const meanings: Readonly<Partial<Record<EventReason, Meaning>>> = {
+  [eventReasons.quarantined]: {
+    severity: 'warning',
+    next: 'new pods stay off the node, and the jobs on it that opted in are restarted on others',
+    stop: releaseNode,
+  },
+  [eventReasons.quarantineHeld]: {
+    severity: 'critical',
+    next: 'it is asked again when a node returns; its jobs wait meanwhile',
+    stop: 'kcover node quarantine NODE --reason "..." (beyond the limit), or kcover node list to find one to release',
+  },
+  [eventReasons.released]: { severity: 'info', resolves: true },
+  [eventReasons.releaseFailed]: { severity: 'warning', stop: releaseNode },
+  [eventReasons.storm]: {
+    severity: 'critical',
+    next: 'quarantines go on within the limits, and repairs wait',
+    stop: 'kcover pause --reason "..."',
+  },
+  [eventReasons.remedyEnded]: { severity: 'warning', stop: releaseNode },
+  [eventReasons.recoveryStarted]: {
+    severity: 'warning',
+    next: 'all pods of the job are stopped together and started again',
+    stop: pauseJob,
+  },
+  [eventReasons.approvalAsked]: {
+    severity: 'critical',
+    next: 'without an answer the default of the settings applies',
+    stop: 'kcover approve JOB --reason "...", or kcover deny JOB --reason "..."',
+  },
+  [eventReasons.recoveryHeld]: { severity: 'warning', stop: recover },
+  [eventReasons.recovered]: { severity: 'info', resolves: true },
+  [eventReasons.restarted]: { severity: 'warning', next: 'nothing: whether it trains was not seen', resolves: true },
+  [eventReasons.recoveryRefused]: { severity: 'warning', stop: recover, resolves: true },
+  [eventReasons.recoveryEnded]: {
+    severity: 'critical',
+    next: 'nothing until a person acts',
+    stop: recover,
+    resolves: true,
+  },
+  [eventReasons.recoveryStuck]: { severity: 'critical' },
+  [eventReasons.trainingHangs]: { severity: 'warning', stop: recover },
+  [eventReasons.trainingSlow]: { severity: 'info' },
+  [eventReasons.notRecoverable]: { severity: 'warning' },
+  [eventReasons.preflightFailed]: { severity: 'warning' },
+  [eventReasons.jobPaused]: { severity: 'info' },
+};
+
+/** Undefined for an Event that people are not told of. `ui`: address of the Temporal UI with its namespace. */
+export function notificationOf(
+  { about, reason, message, key }: Announcement,
+  at: number,
+  ui?: string,
+): Notification | undefined {
+  const meaning = meanings[reason];
+  if (!meaning) return undefined;
+  const job = about.kind === 'job' ? jobTitle(about.job) : undefined;
+  const node = about.kind === 'node' ? about.name : undefined;
+  const namespace = about.kind === 'job' ? about.job.namespace : about.kind === 'pod' ? about.namespace : undefined;
+  const subject =
+    node === undefined
+      ? `${job ?? (about.kind === 'pod' ? `pod/${about.name}` : '')} in ${namespace ?? ''}`
+      : `node ${node}`;
+  const { severity, next, stop, resolves = false } = meaning;
+  const uid = about.kind === 'job' ? about.job.uid : (about.uid ?? '');
+  return {
+    schema: 1,
+    id: createHash('sha256').update([key, reason, subject, uid].join('\n')).digest('hex').slice(0, 24),
+    reason,
+    severity,
+    about: subject,
+    ...(namespace !== undefined && { namespace }),
+    ...(job !== undefined && { job }),
+    ...(node !== undefined && { node }),
+    incident: key,
+    message: oneLine(message, 1024),
+    ...(next !== undefined && { next }),
+    ...(stop !== undefined && {
+      stop: stop.replaceAll('JOB', `${job ?? ''} -n ${namespace ?? ''}`).replaceAll('NODE', node ?? ''),
+    }),
+    ...(ui !== undefined &&
+      /^(?:recovery|node)\//.test(key) && { link: `${ui}/workflows/${encodeURIComponent(workflowOf(key, node))}` }),
+    at: new Date(at).toISOString(),
+    resolves,
+  };
+}
+
+/** The incident of a node is a part of the workflow of the node. */
+const workflowOf = (incident: string, node: string | undefined): string =>
+  incident.startsWith('node/') && node !== undefined ? `node/${node}` : incident;
+
+/** Names of the routes that carry it. What ends something goes wherever its begin may have gone. */
+export const routesFor = (
+  { severity, reason, namespace, resolves }: Notification,
+  { routes }: NotificationSettings,
+): readonly string[] =>
+  routes
+    .filter(
+      (route) =>
+        (resolves || severities.indexOf(severity) >= severities.indexOf(route.severity)) &&
+        (resolves || route.reasons === undefined || route.reasons.includes(reason)) &&
+        (namespace === undefined || route.namespaces === undefined || route.namespaces.includes(namespace)),
+    )
+    .map(({ name }: NotificationRoute) => name);
+
+/** One notification for several that wait. */
+export function folded(all: readonly Notification[], more: number): Notification {
+  const [first] = all as readonly [Notification, ...Notification[]];
+  if (all.length === 1 && more === 0) return first;
+  const worst = severities.findLast((severity) => all.some((one) => one.severity === severity)) ?? first.severity;
+  const count = all.length + more;
+  const lines = all.slice(-10).map(({ about, reason, message }) => `${about}: ${reason}: ${message}`);
+  return {
+    schema: 1,
+    id: `folded-${first.id}`,
+    reason: 'Folded',
+    severity: worst,
+    about: 'several jobs and nodes',
+    incident: first.incident,
+    message: `${count} notifications, the last: ${lines.join('; ')}`.slice(0, 4000),
+    stop: 'kcover incidents lists all',
+    at: (all.at(-1) ?? first).at,
+    resolves: false,
+    folded: count,
+  };
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Notification } from '../../../contract/notify/notification.ts';
+import type { Announcement } from '../../../contract/wire/activities.ts';
+import { bodyOf } from '../../../policy/notify/formats.ts';
+import { folded, notificationOf, routesFor } from '../../../policy/notify/notification.ts';
+import { job, settings } from '../../support/builders.ts';
+
+const at = Date.parse('2026-11-21T07:09:03.117Z');
+const incident = 'recovery/train/llm/job-uid/2026-11-21T07:09:03.117Z';
+const event = (reason: Announcement['reason'], more: Partial<Announcement> = {}): Announcement => ({
+  about: { kind: 'job', job },
+  type: 'Warning',
+  reason,
+  message: 'xid/79 on gpu-3',
+  key: incident,
+  ...more,
+});
+const told = (...given: Parameters<typeof event>): Notification => {
+  const notification = notificationOf(event(...given), at, 'https://temporal.example/namespaces/default');
+  if (!notification) throw new Error('nobody is told');
+  return notification;
+};
+const node = { about: { kind: 'node', name: 'gpu-3', uid: 'u' }, key: 'node/gpu-3/2026-11-21T07:09:03.117Z' } as const;
+
+describe('a notification', () => {
+  it('carries the decision, what follows, and the command that stops it', () => {
+    expect(told('RecoveryStarted')).toEqual({
+      schema: 1,
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      reason: 'RecoveryStarted',
+      severity: 'warning',
+      about: 'pytorchjob/llm in train',
+      namespace: 'train',
+      job: 'pytorchjob/llm',
+      incident,
+      message: 'xid/79 on gpu-3',
+      next: 'all pods of the job are stopped together and started again',
+      stop: 'kcover pause pytorchjob/llm -n train --reason "..."',
+      link: `https://temporal.example/namespaces/default/workflows/${encodeURIComponent(incident)}`,
+      at: '2026-11-21T07:09:03.117Z',
+      resolves: false,
+    });
+    expect(told('NodeQuarantined', node)).toMatchObject({
+      about: 'node gpu-3',
+      stop: 'kcover node release gpu-3 --reason "..."',
+      link: 'https://temporal.example/namespaces/default/workflows/node%2Fgpu-3',
+    });
+  });
+
+  it('has the same id for the same state of the same incident, and no other', () => {
+    expect(told('RecoveryStarted', { message: 'in other words' }).id).toBe(told('RecoveryStarted').id);
+    expect(told('JobRecovered').id).not.toBe(told('RecoveryStarted').id);
+    expect(told('RecoveryStarted', { key: `${incident}9` }).id).not.toBe(told('RecoveryStarted').id);
+  });
+
+  it('is not sent for Events that only say how it goes on', () => {
+    expect(notificationOf(event('AttemptStopped'), at)).toBeUndefined();
+    expect(notificationOf(event('NotificationFailed'), at)).toBeUndefined();
+  });
+});
+
+describe('the routes of a notification', () => {
+  const url = 'http://receiver.example';
+  const { notifications } = settings({
+    notifications: {
+      routes: [
+        { name: 'all', format: 'webhook', url, severity: 'info' },
+        { name: 'page', format: 'webhook', url, severity: 'critical' },
+        { name: 'other', format: 'webhook', url, namespaces: ['other'] },
+        { name: 'nodes', format: 'webhook', url, reasons: ['NodeQuarantined'] },
+      ],
+    },
+  });
+
+  it('are those whose severity, reasons and namespaces fit', () => {
+    expect(routesFor(told('RecoveryStarted'), notifications)).toEqual(['all']);
+    expect(routesFor(told('NodeQuarantined', node), notifications)).toEqual(['all', 'other', 'nodes']);
+    expect(routesFor(told('ApprovalAsked'), notifications)).toEqual(['all', 'page']);
+  });
+
+  it('are all that may have carried the begin, for an end', () => {
+    expect(routesFor(told('JobRecovered'), notifications)).toEqual(['all', 'page', 'nodes']);
+  });
+
+  it.each<[string, object]>([
+    ['no address', { name: 'a', format: 'slack' }],
+    ['two addresses', { name: 'a', format: 'slack', url, urlFile: '/x' }],
+    ['no integration key', { name: 'a', format: 'pagerduty' }],
+    ['another protocol', { name: 'a', format: 'webhook', url: 'file:///etc/passwd' }],
+    ['a name that is no name', { name: 'a/b', format: 'webhook', url }],
+  ])('are refused in the settings with %s', (_, route) => {
+    expect(() => settings({ notifications: { routes: [route] } })).toThrow();
+  });
+});
+
+describe('several notifications', () => {
+  it('are sent as one, with the worst severity and how many they are', () => {
+    const one = folded([told('TrainingSlow'), told('ApprovalAsked')], 7);
+    expect(one).toMatchObject({ severity: 'critical', folded: 9, reason: 'Folded', resolves: false });
+    expect(one.message).toContain('9 notifications, the last: pytorchjob/llm in train: TrainingSlow');
+    expect(folded([told('JobRecovered')], 0)).toEqual(told('JobRecovered'));
+  });
+});
+
+describe('the formats', () => {
+  it('webhook: the notification itself', () => {
+    expect(bodyOf('webhook', told('JobRecovered')).body).toEqual(told('JobRecovered'));
+  });
+
+  it('CloudEvents 1.0, structured', () => {
+    expect(bodyOf('cloudevents', told('JobRecovered'))).toMatchObject({
+      contentType: 'application/cloudevents+json',
+      body: {
+        specversion: '1.0',
+        source: '/kcover',
+        type: 'io.kcover.JobRecovered',
+        subject: 'pytorchjob/llm in train',
+        time: '2026-11-21T07:09:03.117Z',
+        data: { incident },
+      },
+    });
+  });
+
+  it('Alertmanager: the end has the labels of the begin', () => {
+    const [begin, end] = ['RecoveryStarted', 'JobRecovered'].map(
+      (reason) =>
+        (bodyOf('alertmanager', told(reason as 'JobRecovered')).body as { labels: object; endsAt: string }[])[0],
+    );
+    expect(begin?.labels).toEqual({
+      alertname: 'KcoverRecovery',
+      incident,
+      namespace: 'train',
+      job_name: 'pytorchjob/llm',
+    });
+    expect(end?.labels).toEqual(begin?.labels);
+    expect([begin?.endsAt, end?.endsAt]).toEqual(['2026-11-22T07:09:03.117Z', '2026-11-21T07:09:03.117Z']);
+  });
+
+  it('Slack: foreign text is neither markup nor a link', () => {
+    const { body } = bodyOf(
+      'slack',
+      told('RecoveryStarted', { message: '<https://evil.example|click> *a* `b` & <!channel>' }),
+    );
+    const { text } = body as { text: string };
+    expect(text).not.toMatch(/<(?!https:\/\/temporal\.example)/);
+    expect(text).toContain('`kcover pause pytorchjob/llm -n train --reason "..."`');
+  });
+
+  it('PagerDuty: one incident from its begin to its end', () => {
+    const [begin, end] = ['RecoveryStarted', 'JobRecovered'].map(
+      (reason) => bodyOf('pagerduty', told(reason as 'JobRecovered'), 'key').body as Record<string, unknown>,
+    );
+    expect(begin).toMatchObject({ routing_key: 'key', event_action: 'trigger', payload: { severity: 'warning' } });
+    expect(end).toMatchObject({ event_action: 'resolve', dedup_key: begin?.['dedup_key'] });
+  });
+});
