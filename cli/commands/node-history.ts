@@ -1,11 +1,12 @@
 import { clockTime, lasted } from '../program/clock.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import type { IncidentSummary } from '../incidents/incident.ts';
 import { findQuarantines, limitOf, sinceOf } from '../incidents/index.ts';
 import { table } from '../program/output.ts';
 
 export const nodeHistory: CommandEntry = {
   summary:
-    'List the quarantines of a node: when each began, how long it lasted, its author and reason, and how it ended.',
+    'List the quarantines of a node: when each began, how long it lasted, its author and reason, how the node was repaired, and how it ended.',
   arguments: [{ name: '<node>', describe: 'Name of the node' }],
   options: [
     {
@@ -23,12 +24,13 @@ export const nodeHistory: CommandEntry = {
     const wanted = { since: sinceOf(typed.option('since'), now), node };
     const limit = limitOf(typed.value('limit'));
     const found = await findQuarantines(await session.temporal(), { wanted, limit, records: typed.option('records') });
-    const rows = found.map(({ startedAt, endedAt, outcome, by, because, endedBecause, incident }) => [
+    const rows = found.map(({ startedAt, endedAt, outcome, by, because, endedBecause, incident, remedy }) => [
       clockTime(startedAt, now),
       lasted(startedAt, endedAt, now),
       outcome,
       by,
       because,
+      remedy === undefined ? '' : `${remedy.state}: ${remedy.because}`,
       endedBecause ?? '',
       incident,
     ]);
@@ -40,7 +42,30 @@ export const nodeHistory: CommandEntry = {
       text:
         rows.length === 0
           ? `no quarantine of ${node} is known`
-          : table(['quarantined', 'lasted', 'outcome', 'by', 'because', 'ended because', 'incident'], rows),
+          : [
+              table(['quarantined', 'lasted', 'outcome', 'by', 'because', 'repair', 'ended because', 'incident'], rows),
+              ...attemptsOf(found, now),
+            ].join('\n'),
     };
   },
 };
+
+/** A table of all attempts to repair the node, newest first; nothing without any. */
+function attemptsOf(found: readonly IncidentSummary[], now: number): readonly string[] {
+  const rows = found.flatMap(({ remediations = [] }) =>
+    remediations
+      .toReversed()
+      .map(({ rung, attempt, begunAt, endedAt, outcome, because, operation }) => [
+        clockTime(begunAt, now),
+        lasted(begunAt, endedAt, now),
+        rung,
+        String(attempt),
+        outcome,
+        because,
+        operation,
+      ]),
+  );
+  return rows.length === 0
+    ? []
+    : ['', table(['repaired', 'lasted', 'rung', 'attempt', 'outcome', 'because', 'operation'], rows)];
+}

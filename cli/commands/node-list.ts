@@ -3,6 +3,8 @@ import type { V1Node } from '@kubernetes/client-node';
 import type { Reservation } from '../../contract/cluster.ts';
 import { annotations, clusterWorkflowId } from '../../contract/ids.ts';
 import type { NodeStatus } from '../../contract/node/nodes.ts';
+import type { RemedyProgress } from '../../contract/remedy/remedy.ts';
+import { sinceOf } from '../incidents/index.ts';
 import { ago } from '../program/clock.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
 import { table } from '../program/output.ts';
@@ -18,15 +20,32 @@ interface Row {
   readonly since: string | null;
   readonly by: string | null;
   readonly incident: string | null;
+  readonly until: string | null;
+  readonly remedy: RemedyProgress | null;
 }
 
 export const nodeList: CommandEntry = {
-  summary: 'List the nodes that are quarantined or watched.',
+  summary: 'List the nodes that are quarantined or watched, or the machines that were quarantined most often.',
   arguments: [],
-  options: [sharedOptions.workerConfig, sharedOptions.kubeconfig, sharedOptions.output],
-  examples: ['kcover node list', 'kcover node list --config worker.yaml --output json'],
+  options: [
+    { flags: '--offenders', describe: 'Instead, list machines by how often kcover quarantined them' },
+    { flags: '--since <duration>', describe: 'With --offenders, count quarantines from then on', byDefault: '28d' },
+    sharedOptions.records,
+    sharedOptions.workerConfig,
+    sharedOptions.kubeconfig,
+    sharedOptions.output,
+  ],
+  examples: ['kcover node list', 'kcover node list --offenders --records /var/lib/kcover/records'],
   exits: ['unreachable'],
   async run(typed, { session, now }) {
+    if (typed.flag('offenders')) {
+      const { listOffenders } = await import('../offenders/list.ts');
+      return listOffenders(await session.temporal(), {
+        since: sinceOf(typed.value('since'), now),
+        records: typed.option('records'),
+        now,
+      });
+    }
     const { settings } = await readSettings('worker', typed.option('config'));
     const { listObjects } = await import('../../kube/client/requests.ts');
     const { nodeStatuses } = await import('../clients/node-statuses.ts');
@@ -45,14 +64,14 @@ export const nodeList: CommandEntry = {
         settings.quarantine.taint,
       ),
     );
-    const lines = rows.map(({ node, phase, reason, since, by, incident, because }) => [
+    const lines = rows.map(({ node, phase, reason, since, by, incident, because, remedy }) => [
       node,
       phase,
       reason ?? '',
       since === null ? '' : ago(since, now),
       by ?? '',
       incident ?? '',
-      because ?? '',
+      [because, remedy && `${remedy.outcome ?? remedy.phase}: ${remedy.because}`].filter(Boolean).join('; '),
     ]);
     return {
       data: rows,
@@ -85,6 +104,8 @@ export function rowOf(node: string, { marked, status, reserved }: KnownNode, tai
     since: status?.since ?? timeIn(incident),
     by: status?.by ?? null,
     incident: incident ?? null,
+    until: status?.until ?? null,
+    remedy: status?.remedy ?? null,
   };
 }
 

@@ -4,6 +4,7 @@ import { faultSentence } from '../../contract/faults/sentence.ts';
 import { type Fault, recoveryRequested } from '../../contract/faults/faults.ts';
 import { jobTitle } from '../../contract/job/jobs.ts';
 import type { NodeOutcome, NodeQuarantine, NodeRecord } from '../../contract/node/nodes.ts';
+import type { Remediation, RemedyOutcome, RemedyProgress } from '../../contract/remedy/remedy.ts';
 import type { Outcome } from '../../contract/recovery/outcomes.ts';
 import type { IncidentRecord, RecoveryInput } from '../../contract/recovery/recovery.ts';
 
@@ -25,6 +26,16 @@ export interface IncidentSummary {
   readonly by: string;
   /** Why a quarantine ended. Null where `because` already gives the reason. */
   readonly endedBecause: string | null;
+  /** Of a quarantine: the machine, whatever its Node object is called; attempts to repair it, oldest first; and how the repair ended, or what it does. */
+  readonly machine?: string;
+  readonly remediations?: readonly Remediation[];
+  readonly remedy?: Repaired;
+}
+
+interface Repaired {
+  readonly state: RemedyProgress['phase'] | RemedyOutcome['outcome'];
+  readonly because: string;
+  readonly until?: string;
 }
 
 /** Selects incidents. */
@@ -73,8 +84,24 @@ export function fromRecord(record: IncidentRecord | NodeRecord): IncidentSummary
       endedBecause: null,
     };
   }
-  const { incident, node, quarantinedAt, because, by, ended } = record;
-  return quarantineOf(node, { incident, because, by, since: Date.parse(quarantinedAt) }, ended);
+  const { incident, node, quarantinedAt, because, by, ended, systemUuid, remediations, remedy } = record;
+  return {
+    ...quarantineOf(node, { incident, because, by, since: Date.parse(quarantinedAt) }, ended),
+    ...machineOf(systemUuid),
+    ...(remediations && { remediations }),
+    ...(remedy && { remedy: { state: remedy.outcome, because: remedy.because } }),
+  };
+}
+
+/** Records of another version may have none, and so may a kubelet. */
+export const machineOf = (systemUuid: string | undefined): Pick<IncidentSummary, 'machine'> =>
+  systemUuid === undefined || systemUuid === '' ? {} : { machine: systemUuid };
+
+/** The open quarantine with what its repair does now, which no record has yet. */
+export function withProgress(one: IncidentSummary, progress: RemedyProgress | undefined): IncidentSummary {
+  if (!progress || one.incident !== progress.incident) return one;
+  const { phase, outcome, because, until, remediations } = progress;
+  return { ...one, remediations, remedy: { state: outcome ?? phase, because, ...(until !== undefined && { until }) } };
 }
 
 /** A quarantine without a recorded end counts as open; `settleQuarantines` corrects that. */

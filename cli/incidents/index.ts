@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import { parseDuration } from '../../contract/settings/duration.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import { type IncidentSummary, isWanted, newestFirst, type IncidentFilter } from './incident.ts';
+import { type IncidentSummary, isWanted, newestFirst, type IncidentFilter, withProgress } from './incident.ts';
 
 export interface Search {
   readonly wanted: IncidentFilter;
@@ -28,18 +28,20 @@ export async function findIncidents(
   return chosen([...recorded, ...recoveries, ...quarantines], { wanted, limit });
 }
 
-/** Quarantines of one node, newest first. */
+/** Quarantines of one node, or of all, newest first. */
 export async function findQuarantines(
   client: Client,
   { wanted, limit, records }: Search,
 ): Promise<readonly IncidentSummary[]> {
-  const { quarantinesInTemporal } = await import('./temporal.ts');
+  const { progressOfNode, quarantinesInTemporal } = await import('./temporal.ts');
   const { incidentsInRecords } = await import('./records.ts');
-  const [recorded, known] = await Promise.all([
+  const [recorded, known, progress] = await Promise.all([
     records === undefined ? [] : incidentsInRecords(records),
     quarantinesInTemporal(client, wanted),
+    wanted.node === undefined ? undefined : progressOfNode(client, wanted.node),
   ]);
-  return chosen([...recorded.filter(({ kind }) => kind === 'quarantine'), ...known], { wanted, limit });
+  const all = [...recorded.filter(({ kind }) => kind === 'quarantine'), ...known];
+  return chosen(all, { wanted, limit }).map((one) => withProgress(one, progress));
 }
 
 function chosen(all: readonly IncidentSummary[], { wanted, limit }: Search): readonly IncidentSummary[] {

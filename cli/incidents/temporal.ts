@@ -7,14 +7,16 @@ import { nodeWorkflowId, searchAttributes, workflowTypes } from '../../contract/
 import { jobTitle } from '../../contract/job/jobs.ts';
 import type { NodeInput, NodeRecord } from '../../contract/node/nodes.ts';
 import type { IncidentRecord, RecoveryInput, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
+import type { RemedyProgress } from '../../contract/remedy/remedy.ts';
 import { quoted } from '../../contract/wire/visibility.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
 import type { NodeState } from '../../workflows/node/state.ts';
 import { askTemporal } from '../clients/temporal.ts';
-import { attribute, listWorkflows, unlessGone } from '../clients/workflows.ts';
+import { attribute, listWorkflows, statusOf, unlessGone } from '../clients/workflows.ts';
 import {
   causeOf,
   fromRecord,
+  machineOf,
   type IncidentSummary,
   nodesOf,
   quarantineOf,
@@ -127,6 +129,12 @@ export async function quarantinesInTemporal(
   );
 }
 
+/** What the repair of a node does now; undefined where none is known. */
+export async function progressOfNode(client: Client, node: string): Promise<RemedyProgress | undefined> {
+  const status = await statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)).catch(() => undefined);
+  return status?.remedy;
+}
+
 /** Payloads of the input of one run, followed by those of each of its records. */
 async function readRun(
   client: Client,
@@ -143,7 +151,9 @@ async function readRun(
   const continued = input?.state?.quarantine;
   const records = await Promise.all(recordsIn(history).map((payloads) => decoded<NodeRecord>(client, payloads)));
   return [
-    ...(input && continued ? [quarantineOf(input.node, continued, undefined)] : []),
+    ...(input && continued
+      ? [{ ...quarantineOf(input.node, continued, undefined), ...machineOf(input.state?.view?.systemUuid) }]
+      : []),
     ...records.flatMap((record) => (record ? [fromRecord(record)] : [])),
   ];
 }

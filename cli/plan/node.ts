@@ -2,6 +2,8 @@
 
 import { type Fault, nodeNotReady } from '../../contract/faults/faults.ts';
 import type { NodeView } from '../../contract/node/nodes.ts';
+import type { Ladder } from '../../contract/remedy/remedy.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { NodeDecision } from '../../contract/wire/activities.ts';
 import type { Undated } from '../../policy/decision.ts';
@@ -64,7 +66,7 @@ function afterDecision(view: NodeView, fault: Fault, decided: Undated<NodeDecisi
 
 function quarantineSteps(
   node: string,
-  { kind, because, reason }: Undated<NodeDecision>,
+  { kind, because, reason, ladder }: Undated<NodeDecision>,
   { quarantine: { taint, cordon } }: WorkerSettings,
 ): PlanStep[] {
   if (kind !== 'quarantine' && kind !== 'observe') return [];
@@ -74,5 +76,23 @@ function quarantineSteps(
     what,
     because: `${because}; if the limit of quarantined nodes refuses it, the recovery is held`,
   };
-  return [kind === 'observe' ? { ...step, otherwise: true } : step];
+  const steps = [step, ...(ladder ? [repairStep(node, ladder)] : [])];
+  return kind === 'observe' ? steps.map((one) => ({ ...one, otherwise: true })) : steps;
+}
+
+/** The ladder of the settings: a rung is taken when the one before it did not cure the node. */
+function repairStep(node: string, { rungs, because, release, probationMs }: Ladder): PlanStep {
+  const names = rungs.map(({ hook, attempts, verify }) =>
+    [
+      hook,
+      ...(attempts > 1 ? [`up to ${attempts} times`] : []),
+      ...(verify === undefined ? [] : [`tested by ${verify}`]),
+    ].join(', '),
+  );
+  const end = release === 'verified' ? 'kcover releases it' : 'a person releases it';
+  return {
+    step: 'repair',
+    what: `${node}: ${names.join('; then ')}; ${formatDuration(probationMs)} on probation, then ${end}`,
+    because,
+  };
 }

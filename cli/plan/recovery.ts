@@ -13,7 +13,7 @@ import { Machine } from '../../workflows/state-machine.ts';
 import { assumedTools, type Notes, type StartingPoint } from './assumptions.ts';
 
 export interface PlanStep {
-  readonly step: StepName | 'quarantine' | 'wait' | 'stop' | 'restart' | 'verify';
+  readonly step: StepName | 'quarantine' | 'repair' | 'wait' | 'stop' | 'restart' | 'verify';
   readonly what: string;
   readonly because: string;
   /** Not done now; it shows what would be done otherwise, for example in mode `act`. */

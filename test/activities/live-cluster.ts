@@ -38,8 +38,8 @@ interface LiveClusterOptions {
   /** Where incidents are recorded; default: a directory. */
   readonly records?: RecordStore;
   readonly mode?: 'observe' | 'act';
-  readonly quarantine?: object;
-  readonly notifications?: object;
+  /** Other settings of the worker. */
+  readonly more?: object;
   /** How the worker reaches the API server; default: like the test itself. */
   readonly kubeconfig?: string;
   /** Runs workflows too. */
@@ -50,8 +50,7 @@ export async function liveCluster({
   taskQueue = `test-${randomUUID()}`,
   records = directoryRecords(join(tmpdir(), taskQueue)),
   mode = 'act',
-  quarantine,
-  notifications,
+  more = {},
   kubeconfig: ofWorker,
   workflows,
 }: LiveClusterOptions = {}): Promise<LiveCluster> {
@@ -65,7 +64,7 @@ export async function liveCluster({
   const client = new Client({ connection });
   const activities = createActivities({
     kube,
-    settings: settings({ mode, quarantine, notifications, temporal: { taskQueue } }),
+    settings: settings({ mode, temporal: { taskQueue }, ...more }),
     namespace: ownNamespace,
     temporal: () => client,
     records,

@@ -35,6 +35,19 @@ describe('the record store', () => {
     });
   });
 
+  it('finds quarantines by the time in their names, and leaves out what is none', async () => {
+    const store = directoryRecords(directory);
+    const quarantine = (name: string) => store.put(name, { incident: name, systemUuid: 'm', faults: [] });
+    await quarantine('node/gpu-3/2026-11-21T07:09:03.117Z');
+    await quarantine('node/gpu-3/2026-10-01T07:09:03.117Z');
+    await store.put(incident, { schema: 1 });
+    await store.put('node/gpu-4/2026-11-21T07:09:03.117Z', { schema: 1 });
+    await writeFile(join(directory, 'node_gpu-5_2026-11-21T070903.117Z.json'), '{');
+    const found = await store.quarantinesSince(Date.parse('2026-11-01T00:00:00Z'));
+    expect(found.map((one) => one.incident)).toEqual(['node/gpu-3/2026-11-21T07:09:03.117Z']);
+    expect(await directoryRecords(join(directory, 'none')).quarantinesSince(0)).toEqual([]);
+  });
+
   it('never leaves the directory, whatever an id contains', () => {
     expect(recordFile('../../etc/passwd')).toBe('.._.._etc_passwd.json');
   });

@@ -50,6 +50,8 @@ describe('a line of kcover node list', () => {
       since: '2026-11-21T07:09:03.117Z',
       by: null,
       incident,
+      until: null,
+      remedy: null,
     });
   });
 

@@ -37,6 +37,26 @@ describe('the plan for a job', () => {
     ]);
   });
 
+  it('shows how the node would be repaired where the settings say so', async () => {
+    const command = { kind: 'command', command: ['/bin/true'] };
+    const rungs = [
+      { hook: 'reset', attempts: 2 },
+      { hook: 'reboot', verify: 'diag' },
+    ];
+    const remediation = {
+      mode: 'run',
+      hooks: { reset: command, reboot: command, diag: command },
+      ladders: [{ name: 'gpu', codes: ['xid/*'], rungs, release: 'verified' }],
+    };
+    const repair = { step: 'repair', because: 'ladder gpu is for xid/79' };
+    const what = 'gpu-3: reset, up to 2 times; then reboot, tested by diag; 1h on probation, then kcover releases it';
+    const plan = await planOf(onGpu3, settings({ mode: 'act', remediation }));
+    expect(plan.steps).toContainEqual({ ...repair, what });
+    const observed = await planOf(onGpu3, settings({ remediation }));
+    expect(observed.steps).toContainEqual({ ...repair, what, otherwise: true });
+    expect((await planOf(onGpu3, act())).steps.filter(({ step }) => step === 'repair')).toEqual([]);
+  });
+
   it('assumes that the node of a hypothetical fault is quarantined before the job is judged', async () => {
     const { does, steps: all, decisions } = await planOf(onGpu3, act());
     expect(does).toBe('stops');

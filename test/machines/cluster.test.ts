@@ -1,17 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ReserveRequest } from '../../contract/cluster.ts';
-import { type ClusterState, firstState, reserve } from '../../workflows/cluster/state.ts';
+import { type ClusterState, firstState, permitRepair, reserve } from '../../workflows/cluster/state.ts';
 import { type ClusterEvent, clusterTransitions } from '../../workflows/cluster/transitions.ts';
 import { reserveLimit, stormRule } from '../support/builders.ts';
 import { findViolation, type MachineProperty, type Played, withTransition } from '../support/machine-properties.ts';
 
 const limit = reserveLimit(2);
 const node = fc.constantFrom('a', 'b', 'c', 'd');
+const mostRepairs = 2;
 const by = { by: 'ada', reason: 'a test' };
 
 /** Events that a caller or the driver may dispatch in the state, late answers included. */
-const property = (answer: typeof reserve = reserve): MachineProperty<ClusterState, ClusterEvent> => ({
+const property = (
+  answer: typeof reserve = reserve,
+  permit: typeof permitRepair = permitRepair,
+): MachineProperty<ClusterState, ClusterEvent> => ({
   first: () => firstState(0),
   events: fc.array(
     fc.oneof(
@@ -26,6 +30,15 @@ const property = (answer: typeof reserve = reserve): MachineProperty<ClusterStat
           ? { kind: 'notifying' }
           : { kind: 'reserved', ...answer(state, { limit, storm: stormRule, wanted }, at) };
       }),
+      node.map((name) => (state: ClusterState, at: number): ClusterEvent => ({
+        kind: 'repairsPermitted',
+        repairs: permit(state, { remedy: `remedy/${name}/x`, node: name, most: mostRepairs }, at).repairs,
+      })),
+      node.map((name) => (_state: ClusterState, at: number): ClusterEvent => ({
+        kind: 'repairEnded',
+        remedy: `remedy/${name}/x`,
+        at,
+      })),
       fc.array(node, { maxLength: 2 }).map((nodeUids) => (_state: ClusterState, at: number): ClusterEvent => ({
         kind: 'returned',
         nodeUids,
@@ -66,7 +79,16 @@ function violations(
     ({ kind }) => kind === 'pauseRequested' || kind === 'resumeRequested',
   );
   const counted = earlier.some((one) => one.event.kind === 'counted') || event.kind === 'counted';
+  const permitted = Object.keys(after.repairs).filter((id) => !(id in before.repairs));
   return [
+    ...(permitted.length > 0 && before.paused ? ['a repair was permitted during a pause'] : []),
+    ...(permitted.length > 0 && Object.keys(after.repairs).length > mostRepairs
+      ? ['more nodes are under repair than may be']
+      : []),
+    ...(event.kind === 'repairEnded' && event.remedy in after.repairs ? ['a repair that has ended still counts'] : []),
+    ...(event.kind === 'repairEnded' && event.remedy in before.repairs && !after.changed
+      ? ['no workflow is notified of a repair that ended']
+      : []),
     ...(granted.length > 0 && before.paused ? [`${granted.join()} was granted during a pause`] : []),
     ...(granted.length > 0 && (is ?? []).length > limit.nodes ? [`${is?.length} nodes are out`] : []),
     ...(pausedBy?.kind === 'pauseRequested' && !after.paused ? ['a pause is gone that no person ended'] : []),
@@ -143,6 +165,12 @@ describe('the machine of a cluster', () => {
       replace('open', 'returned', { to: [], next: (state) => ({ ...state, reservations: {}, changed: false }) }),
       /no workflow is notified|forgotten before/,
     ],
+    ['a repair that never ends', replace('open', 'repairEnded', { to: [], next: (state) => state }), /still counts/],
+    [
+      'the end of a repair that no workflow is notified of',
+      replace('open', 'repairEnded', { to: [], next: (state) => ({ ...state, repairs: {}, changed: false }) }),
+      /notified of a repair|forgotten before/,
+    ],
     [
       'a registration that is dropped',
       replace('open', 'waitRequested', {
@@ -168,5 +196,20 @@ describe('the machine of a cluster', () => {
     ],
   ])('is found to break them with %s', (_defect, message, answer) => {
     expect(findViolation(table, property(answer), 1000, message)).toMatch(message);
+  });
+
+  it.each<[string, RegExp, typeof permitRepair]>([
+    [
+      'a limit of repairs that is not kept',
+      /more nodes/,
+      (state, request, at) => permitRepair(state, { ...request, most: 9 }, at),
+    ],
+    [
+      'a repair during a pause',
+      /during a pause/,
+      (state, request, at) => permitRepair({ ...state, paused: undefined }, request, at),
+    ],
+  ])('is found to break them with %s', (_defect, message, permit) => {
+    expect(findViolation(table, property(reserve, permit), 1000, message)).toMatch(message);
   });
 });

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { ClusterStatus } from '../../contract/cluster.ts';
 import type { Fault } from '../../contract/faults/faults.ts';
-import { nodeWorkflowId } from '../../contract/ids.ts';
+import { nodeWorkflowId, remedyId } from '../../contract/ids.ts';
 import { statusQuery } from '../../contract/wire/messages.ts';
 import type { NodeStatus } from '../../contract/node/nodes.ts';
 import { kernelFault, nodeView, podFaultNow, reserveLimit, settings, stormRule } from '../support/builders.ts';
@@ -14,6 +14,24 @@ import { gone, outcome, recoveryIs, statusOf, signalFaults, watch, request } fro
 import { preflightRecordings } from './preflight-recordings.ts';
 import { trustRecordings } from './trust-recordings.ts';
 import type { ReplayFixture, Recording } from './recording.ts';
+
+const command = { kind: 'command', command: ['/bin/true'] };
+const remediation = {
+  mode: 'run',
+  hooks: { reset: command, reboot: command, diag: command },
+  ladders: [
+    {
+      name: 'gpu',
+      codes: ['xid/*'],
+      rungs: [
+        { hook: 'reset', proof: ['result'], verify: 'diag' },
+        { hook: 'reboot', proof: ['rebooted', 'ready'], verify: 'diag' },
+      ],
+      release: 'verified',
+    },
+  ],
+  probation: '50ms',
+};
 
 export const recordings: readonly Recording[] = [
   async (fixture) => {
@@ -77,6 +95,40 @@ export const recordings: readonly Recording[] = [
     await node.signal('recheck');
     await nodeIs(node, 'quarantined');
     return { 'nodeQuarantine/held-then-quarantined': await release(node) };
+  },
+  async (fixture) => {
+    const { remedies } = fixture.cluster;
+    fixture.cluster.settings = settings({ mode: 'act', remediation });
+    remedies.permit = { kind: 'refused', because: 'paused by ada: a test', askAgainMs: 60_000 };
+    remedies.hook = ({ hook }) => ({ verdict: hook === 'reset' ? 'failed' : 'passed', because: `${hook} ended` });
+    const node = await fault(fixture, {});
+    const { incident = '', node: name } = await eventually(
+      () => node.query<NodeStatus>('status'),
+      (seen) => seen.remedy?.phase === 'waiting',
+    );
+    const remedy = fixture.rig.client.workflow.getHandle(remedyId(name, incident));
+    remedies.permit = { kind: 'granted' };
+    await remedy.signal('recheck');
+    await node.result();
+    return { 'remedy/held-failed-cured': remedy.workflowId, 'nodeQuarantine/repaired-and-released': node.workflowId };
+  },
+  async (fixture) => {
+    fixture.cluster.settings = settings({ mode: 'act', remediation });
+    fixture.cluster.remedies.hook = ({ hook }) =>
+      hook === 'reset' ? { verdict: 'passed', because: 'reset' } : new Promise<never>(() => undefined);
+    const node = await fault(fixture, {});
+    const { incident = '', node: name } = await eventually(
+      () => node.query<NodeStatus>('status'),
+      (seen) => seen.phase === 'verifying',
+    );
+    await eventually(
+      () => fixture.cluster.remedies.hooks.length,
+      (count) => count === 2,
+    );
+    await release(node);
+    const remedy = fixture.rig.client.workflow.getHandle(remedyId(name, incident));
+    await remedy.result();
+    return { 'remedy/cancelled-while-a-hook-runs': remedy.workflowId };
   },
   async ({ rig }) => {
     const cluster = await rig.client.workflow.start('cluster', {

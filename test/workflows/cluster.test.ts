@@ -3,7 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { withLife } from '../../activities/heartbeats.ts';
-import type { ClusterStatus, ReserveAnswer, ReserveRequest } from '../../contract/cluster.ts';
+import type {
+  ClusterStatus,
+  PermitAnswer,
+  PermitRequest,
+  ReserveAnswer,
+  ReserveRequest,
+} from '../../contract/cluster.ts';
 import { reserveLimit, stormRule } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
@@ -76,6 +82,33 @@ describe('the workflow of a cluster', () => {
     }
     expect((await status()).reservations).toHaveLength(nodes.length);
     expect((await handle.describe()).status.name).toBe('RUNNING');
+  });
+
+  it('permits repairs up to their own limit, none during a pause, and notifies those that wait when one ends', async () => {
+    await counted();
+    const permit = (node: string) =>
+      handle.executeUpdate<PermitAnswer, [PermitRequest]>('permitRepair', {
+        args: [{ remedy: `remedy/${node}/x`, node, most: 1 }],
+      });
+    expect(await permit('a')).toEqual({ granted: true });
+    expect(await permit('a')).toEqual({ granted: true });
+    expect(await permit('b')).toEqual({
+      granted: false,
+      because: '1 nodes are under repair (a) and 1 may be (remediation.most)',
+    });
+    const waiting = `remedy/b/${randomUUID()}`;
+    await handle.signal('waiting', { workflowId: waiting });
+    await handle.signal('repairEnded', { remedy: 'remedy/a/x' });
+    await eventually(
+      () => notified.flat(),
+      (ids) => ids.includes(waiting),
+    );
+    await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'network work' }] });
+    expect(await permit('b')).toEqual({ granted: false, because: 'paused by ada: network work' });
+    await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'done' }] });
+    expect(await permit('b')).toEqual({ granted: true });
+    expect((await status()).repairs).toMatchObject([{ remedy: 'remedy/b/x', node: 'b' }]);
+    await rig.replay(handle.workflowId);
   });
 
   it('notifies waiting workflows when a reservation is released', async () => {

@@ -89,7 +89,9 @@ async function decide({
 /** What is to be done: at once, because of something that arrives, or when the deadline passes. */
 async function rest(state: NodeState, machine: NodeMachine): Promise<NodeEvent | undefined> {
   if (pendingWork(state) === undefined) {
-    const isDue = () => pendingWork(machine.state) !== undefined || isHistoryLong();
+    // What its repair reports is shown and recorded.
+    const isDue = () =>
+      pendingWork(machine.state) !== undefined || machine.state.remedy !== state.remedy || isHistoryLong();
     const deadline = deadlineOf(state);
     const summary =
       state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet';

@@ -25,11 +25,13 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   cluster = await liveCluster({
     workflows: true,
-    notifications: {
-      routes: [
-        { name: `hook-${run}`, format: 'webhook', url },
-        { name: `down-${run}`, format: 'webhook', url: 'http://127.0.0.1:1/' },
-      ],
+    more: {
+      notifications: {
+        routes: [
+          { name: `hook-${run}`, format: 'webhook', url },
+          { name: `down-${run}`, format: 'webhook', url: 'http://127.0.0.1:1/' },
+        ],
+      },
     },
   });
 });

@@ -11,7 +11,7 @@ let cluster: LiveCluster;
 beforeAll(async () => {
   cluster = await liveCluster({
     workflows: true,
-    quarantine: { limit: { atLeast: 1000, domains: { [rack]: { percent: 50, atLeast: 0 } } } },
+    more: { quarantine: { limit: { atLeast: 1000, domains: { [rack]: { percent: 50, atLeast: 0 } } } } },
   });
   await endCluster();
 });
