@@ -17,6 +17,7 @@ import { nodeActivities } from './node/nodes.ts';
 import { preflightActivities } from './preflight.ts';
 import { recordActivities } from './records.ts';
 import { reservationActivities } from './node/reservations.ts';
+import { remedyActivities } from './remedy/index.ts';
 
 export type { Dependencies } from './dependencies.ts';
 export { directoryEvidence } from './evidence/store.ts';
@@ -38,6 +39,7 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...announcementActivities(dependencies),
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),
+    ...remedyActivities(dependencies),
   };
   return withLife(withFailures(withAnnouncements(withCheckedArguments(made), dependencies.log)));
 }
