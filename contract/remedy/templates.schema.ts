@@ -50,7 +50,9 @@ export type JobTemplate = z.infer<typeof jobTemplate>;
 
 /** An object of any kind. */
 export const objectTemplate = z.strictObject({
-  apiVersion: z.string().regex(/^(?:[a-z0-9](?:[a-z0-9.-]{0,200}[a-z0-9])?\/)?v[a-z0-9]{1,30}$/, { error: 'must be group/version' }),
+  apiVersion: z
+    .string()
+    .regex(/^(?:[a-z0-9](?:[a-z0-9.-]{0,200}[a-z0-9])?\/)?v[a-z0-9]{1,30}$/, { error: 'must be group/version' }),
   kind: z.string().regex(/^[A-Z][A-Za-z0-9]{0,62}$/, { error: 'must be a kind' }),
   metadata,
   spec: z.record(z.string().max(200), z.json()),

@@ -73,7 +73,7 @@ const extraRules = [
           'subjects:',
           '  - kind: ServiceAccount',
           '    name: {{ include "kcover.serviceAccountName" (dict "root" $ "role" "worker") }}',
-          `    namespace: ${'{{ $.Release.Namespace }}'}`,
+          `    namespace: ${namespace}`,
         ]),
   ]),
   '{{- end }}',

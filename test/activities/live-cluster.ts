@@ -42,6 +42,8 @@ interface LiveClusterOptions {
   readonly kubeconfig?: string;
   /** Runs workflows too. */
   readonly workflows?: true;
+  /** Settings of the repair of nodes. */
+  readonly remediation?: object;
 }
 
 export async function liveCluster({
@@ -50,6 +52,7 @@ export async function liveCluster({
   mode = 'act',
   kubeconfig: ofWorker,
   workflows,
+  remediation = {},
 }: LiveClusterOptions = {}): Promise<LiveCluster> {
   quietRuntime();
   const { kubeconfig, temporalAddress: address, workflowBundle } = testServers<LiveServers>();
@@ -61,7 +64,7 @@ export async function liveCluster({
   const client = new Client({ connection });
   const activities = createActivities({
     kube,
-    settings: settings({ mode, temporal: { taskQueue } }),
+    settings: settings({ mode, temporal: { taskQueue }, remediation }),
     namespace: ownNamespace,
     temporal: () => client,
     records,

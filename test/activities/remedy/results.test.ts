@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { V1ContainerStatus, V1Job, V1Node, V1Pod } from '@kubernetes/client-node';
+import type { KubernetesObject, V1ContainerStatus, V1Job, V1Node, V1Pod } from '@kubernetes/client-node';
 import { readAnswer, resultOfExit } from '../../../activities/remedy/answer.ts';
 import { staysOnNode } from '../../../activities/remedy/drain.ts';
 import { resultOfJob, whyNotStarted } from '../../../activities/remedy/job-result.ts';
@@ -174,7 +174,7 @@ describe('the Job of a hook', () => {
 describe('the conditions of an object', () => {
   const hook = { kind: 'object', template: 't', condition: 'Done', failed: 'Broken' } as const;
   const same = { ...hook, failed: 'Done' };
-  const object = (...conditions: unknown[]) => ({ status: { conditions } });
+  const object = (...conditions: unknown[]): KubernetesObject & { status: unknown } => ({ status: { conditions } });
   it.each([
     [hook, object(), undefined],
     [hook, object({ type: 'Done', status: 'Unknown' }), undefined],
@@ -192,9 +192,8 @@ describe('the conditions of an object', () => {
     ],
     [same, object({ type: 'Done', status: 'False' }), { verdict: 'failed', because: 'Done is False' }],
     [same, object({ type: 'Done', status: 'Unknown' }), undefined],
-    [hook, { status: { conditions: 'x' } }, undefined],
+    [hook, { kind: 'X', status: { conditions: 'x' } }, undefined],
     [hook, object(null, 7, { type: {}, status: [] }), undefined],
-    [hook, {}, undefined],
   ])('of %j in %j', (its, given, expected) => {
     expect(resultOfObject(given, its)).toEqual(expected);
   });
