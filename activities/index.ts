@@ -20,6 +20,7 @@ import { recordActivities } from './records.ts';
 import { permitActivities } from './remedy/permit.ts';
 import { recallActivities } from './remedy/recall.ts';
 import { reservationActivities } from './node/reservations.ts';
+import { remedyActivities } from './remedy/index.ts';
 
 export type { Dependencies } from './dependencies.ts';
 export { directoryEvidence } from './evidence/store.ts';
@@ -44,6 +45,7 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...notificationActivities(dependencies),
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),
+    ...remedyActivities(dependencies),
   };
   return withLife(withFailures(withAnnouncements(withCheckedArguments(made), dependencies.log)));
 }

@@ -26,6 +26,15 @@ export const labels = {
 /** On the pod of the leading controller, with the name of its Lease as value: the Service of the intake selects it. */
 export const leaderLabel = { key: 'kcover.io/leader' } as const;
 
+/** What kcover writes on the Jobs and objects that hooks are made of. */
+export const hookMarks = {
+  /** Label: the operation, which is also the name. An object without it belongs to somebody else. */
+  operation: 'kcover.io/operation',
+  /** Annotations: what it is for. They are too long for labels. */
+  node: 'kcover.io/node',
+  incident: 'kcover.io/incident',
+} as const;
+
 /** Annotations that kcover writes. */
 export const annotations = {
   /** On a node: the incident that quarantined it. Its presence marks the taint as ours. */

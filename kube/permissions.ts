@@ -1,6 +1,5 @@
-/** What each role may do in the cluster, and why: the RBAC objects are generated from this table. The agent has no permissions. */
+/** What each role may do in the cluster, and why: rbac.ts makes the RBAC objects of this table. The agent has no permissions. */
 
-import type { V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node';
 import { annotations, labels, leaderLabel } from '../contract/ids.ts';
 import { type JobKindEntry, jobKinds } from './jobs/kinds/index.ts';
 import { annotationsOfNodes } from './nodes/nodes.ts';
@@ -30,10 +29,14 @@ export interface Permission {
   readonly tenants?: true;
   /** In the namespaces of the setting nodes.ascend.namespaces, none by default. */
   readonly reports?: true;
+  /** Only where nodes are repaired (remediation.mode run): in the whole cluster, or in the namespace of hooks. */
+  readonly repair?: 'cluster' | 'hooks';
   /** With the verb `patch`. */
   readonly changes?: Changes;
   /** Only pods that a job of a known kind controls. */
   readonly deletes?: 'pods of jobs';
+  /** Evictions name the UID of the pod. */
+  readonly evicts?: 'by UID';
 }
 
 export type RoleWithRights = 'controller' | 'worker';
@@ -41,6 +44,8 @@ export type RoleWithRights = 'controller' | 'worker';
 export const ownNamespace = 'kcover-system';
 /** Agents are privileged and have a namespace of their own, so that permission to change the controllers' pods does not extend to them. */
 export const agentNamespace = 'kcover-system-agents';
+/** Default of remediation.namespace. */
+export const hookNamespace = 'kcover-hooks';
 export const leaseName = 'kcover';
 /** Stores a pause of the whole cluster. */
 export const pauseConfigMap = 'kcover-pause';
@@ -135,8 +140,8 @@ export const permissions = {
     {
       apiGroup: '',
       resource: 'nodes',
-      verbs: ['get', 'list', 'patch'],
-      why: 'taints, cordons and releases nodes; checks their capacity, and takes standby nodes',
+      verbs: ['get', 'list', 'watch', 'patch'],
+      why: 'taints, cordons and releases nodes; checks their capacity, takes standby nodes, and sees what a repair has done',
       changes: {
         annotations: annotationsOfNodes,
         spec: ['unschedulable'],
@@ -187,6 +192,15 @@ export const permissions = {
       verbs: ['get'],
       why: 'sets a priority class only if it exists',
     },
+    {
+      apiGroup: '',
+      resource: 'pods/eviction',
+      verbs: ['create'],
+      repair: 'cluster',
+      why: 'moves other workloads off a node before its repair (remediation.drain)',
+      evicts: 'by UID',
+    },
+    { apiGroup: 'batch', resource: 'jobs', verbs: ['create'], repair: 'hooks', why: 'runs hooks on the node' },
     ...onJobs({ verbs: look, why: 'reads the job and its next attempt' }),
     ...onJobs(
       {
@@ -210,75 +224,3 @@ export const permissions = {
 } as const satisfies Record<RoleWithRights, readonly Permission[]>;
 
 export const roleNames = Object.keys(permissions).filter((name): name is RoleWithRights => name in permissions);
-const fullName = (role: RoleWithRights): string => `kcover-${role}`;
-const rbac = 'rbac.authorization.k8s.io';
-
-const rule = ({ apiGroup, resource, verbs, names }: Permission): V1PolicyRule => ({
-  apiGroups: [apiGroup],
-  resources: [resource],
-  verbs: [...verbs],
-  ...(names && { resourceNames: [...names] }),
-});
-
-const subjects = (role: RoleWithRights) => [{ kind: 'ServiceAccount', name: fullName(role), namespace: ownNamespace }];
-
-/**
- * Scope of permissions: the whole cluster, the namespaces of jobs (by default the whole cluster too), kcover's own namespace, those in which
- * others report faults (by default none).
- */
-type Reach = 'cluster' | 'tenants' | 'own' | 'reports';
-const reachOf = ({ own, tenants, reports }: Permission): Reach =>
-  own ? 'own' : reports ? 'reports' : tenants ? 'tenants' : 'cluster';
-
-/** Separate name for permissions in the namespaces of jobs, so that they can be bound to some namespaces. */
-export const tenantsName = (role: RoleWithRights): string => `${fullName(role)}-jobs`;
-
-function rulesOf(role: RoleWithRights, reach: Reach): V1PolicyRule[] {
-  const table: readonly Permission[] = permissions[role];
-  return table.filter((permission) => reachOf(permission) === reach).map(rule);
-}
-
-/** For the whole cluster: ClusterRoles and their bindings for every role. */
-export const clusterRoles = (): (V1ClusterRole | V1ClusterRoleBinding)[] =>
-  roleNames.flatMap((role) => [
-    ...clusterRole(role, fullName(role), 'cluster'),
-    ...clusterRole(role, tenantsName(role), 'tenants'),
-  ]);
-
-const clusterRole = (role: RoleWithRights, name: string, reach: Reach): (V1ClusterRole | V1ClusterRoleBinding)[] => [
-  { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules: rulesOf(role, reach) },
-  {
-    apiVersion: `${rbac}/v1`,
-    kind: 'ClusterRoleBinding',
-    metadata: { name },
-    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
-    subjects: subjects(role),
-  },
-];
-
-/** For kcover's own namespace: a Role and its binding, where a role needs something there. */
-export const roles = (): (V1Role | V1RoleBinding)[] =>
-  roleNames.flatMap((role) => roleIn(ownNamespace, role, fullName(role), 'own'));
-
-/** Name of the permissions in the namespaces in which others report faults. */
-export const reportsName = (role: RoleWithRights): string => `${fullName(role)}-reports`;
-
-/** For one namespace of nodes.ascend.namespaces. */
-export const reportRoles = (namespace: string): (V1Role | V1RoleBinding)[] =>
-  roleNames.flatMap((role) => roleIn(namespace, role, reportsName(role), 'reports'));
-
-function roleIn(namespace: string, role: RoleWithRights, name: string, reach: Reach): (V1Role | V1RoleBinding)[] {
-  const rules = rulesOf(role, reach);
-  if (rules.length === 0) return [];
-  const metadata = { name, namespace };
-  return [
-    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'RoleBinding',
-      metadata,
-      roleRef: { apiGroup: rbac, kind: 'Role', name },
-      subjects: subjects(role),
-    },
-  ];
-}

@@ -12,7 +12,7 @@ import { conditionsPage } from './generate/conditions-page.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { metricsPage } from './generate/metrics-page.ts';
 import { policyPage } from './generate/policy-page.ts';
-import { rbacPage } from './generate/rbac-page.ts';
+import { rbacPage, repairPage } from './generate/rbac-page.ts';
 import { settingsPage } from './generate/settings-page.ts';
 import { sourcesPage } from './generate/sources-page.ts';
 import { withStateDiagrams } from './generate/state-diagrams.ts';
@@ -28,6 +28,7 @@ const pages: Readonly<Record<string, (page: string) => string>> = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/sources.md': sourcesPage,
   'docs/reference/rbac.yaml': rbacPage,
+  'docs/reference/rbac-repair.yaml': repairPage,
   'docs/reference/admission.yaml': admissionPage,
   'charts/kcover/templates/admission.yaml': chartAdmission,
   'charts/kcover/templates/rbac.yaml': chartRbac,

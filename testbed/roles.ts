@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { clusterRoles, ownNamespace, roles as namespacedRoles } from '../kube/permissions.ts';
+import { ownNamespace } from '../kube/permissions.ts';
 import { type AgentNode, agentToken, deployAgents, deployAgentsOnRealNodes } from './agents.ts';
 import { InProcessAgents } from './in-process-agents.ts';
+import { grant, grantRepair } from './rights.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { loopbackCertificate } from './certificate.ts';
-import { isChartInstalled } from './chart.ts';
 import { createControllerPods, type IntakeService, openIntakeService } from './intake-service.ts';
 import type { ApiAddress } from './kubeconfig.ts';
 import { compileCache } from './parts/environment.ts';
@@ -78,6 +78,7 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
     loopbackCertificate(directory),
     deployAgents(cluster.api, cluster.nodes).then(() => grant(cluster)),
   ]);
+  if (section(options.workerSettings, 'remediation')['mode'] === 'run') await grantRepair(cluster);
   const real = nodes.filter(({ name }) => !cluster.nodes.some((simulated) => simulated.name === name));
   if (real.length > 0) await deployAgentsOnRealNodes(cluster.api, real);
   const records = join(directory, 'records');
@@ -240,41 +241,3 @@ const section = (
 ): Readonly<Record<string, unknown>> => ({
   ...(settings?.[name] as Readonly<Record<string, unknown>> | undefined),
 });
-
-/** Grants exactly the rights of an installation; where the chart is installed, nothing is added to its rights. */
-async function grant({ api }: RolesCluster): Promise<void> {
-  if (await isChartInstalled(api)) return;
-  await unlessThere(api.core.createNamespace({ body: { metadata: { name: ownNamespace } } }));
-  for (const name of ['kcover-controller', 'kcover-worker']) {
-    await unlessThere(
-      api.core.createNamespacedServiceAccount({
-        namespace: ownNamespace,
-        body: { metadata: { name, namespace: ownNamespace } },
-      }),
-    );
-  }
-  for (const object of [...clusterRoles(), ...namespacedRoles()]) {
-    const namespace = object.metadata?.namespace ?? ownNamespace;
-    if (object.kind === 'ClusterRole') await unlessThere(api.rbac.createClusterRole({ body: object }));
-    if (object.kind === 'ClusterRoleBinding')
-      await unlessThere(
-        api.rbac.createClusterRoleBinding({
-          body: object as Parameters<typeof api.rbac.createClusterRoleBinding>[0]['body'],
-        }),
-      );
-    if (object.kind === 'Role') await unlessThere(api.rbac.createNamespacedRole({ namespace, body: object }));
-    if (object.kind === 'RoleBinding')
-      await unlessThere(
-        api.rbac.createNamespacedRoleBinding({
-          namespace,
-          body: object as Parameters<typeof api.rbac.createNamespacedRoleBinding>[0]['body'],
-        }),
-      );
-  }
-}
-
-async function unlessThere(creating: Promise<unknown>): Promise<void> {
-  await creating.catch((error: { readonly code?: number }) => {
-    if (error.code !== 409) throw error;
-  });
-}

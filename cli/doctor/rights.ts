@@ -3,14 +3,8 @@
 import { KcoverError } from '../../contract/errors.ts';
 import type { Kube } from '../../kube/client/connection.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
-import {
-  clusterRoles,
-  type Permission,
-  permissions,
-  type RoleWithRights,
-  roles,
-  tenantsName,
-} from '../../kube/permissions.ts';
+import { type Permission, permissions, type RoleWithRights } from '../../kube/permissions.ts';
+import { clusterRoles, roles, tenantsName } from '../../kube/rbac.ts';
 import { askKube, readObject } from '../../kube/client/requests.ts';
 import { failed, type Finding, look, ok, warn } from './finding.ts';
 
@@ -66,7 +60,10 @@ async function rightsOf(kube: Kube, role: RoleWithRights, installed: Installed, 
   const { namespace, name } = installed;
   const account = `system:serviceaccount:${namespace}:${name}-${role}`;
   const table: readonly Permission[] = permissions[role];
-  const required = table.flatMap((permission) => requiredAccessOf(permission, installed));
+  // Whether nodes are repaired is in the worker's settings, which are not read here.
+  const required = table
+    .filter(({ repair }) => repair === undefined)
+    .flatMap((permission) => requiredAccessOf(permission, installed));
   // An installation may name its service accounts differently, so a service account that checks one role counts as that role.
   const isRole = self === account || (named && self.startsWith('system:serviceaccount:'));
   const missing = isRole ? undefined : await unlessForbidden(() => missingFor(kube, required, account, namespace));

@@ -17,6 +17,7 @@ export function policiesOf(role: RoleWithRights, installation: Installation): Po
   return [
     ...patches,
     ...table.filter(({ deletes }) => deletes).map((permission) => deletePolicy(role, permission, installation)),
+    ...table.filter(({ evicts }) => evicts).map((permission) => evictionPolicy(role, permission, installation)),
   ];
 }
 
@@ -134,6 +135,21 @@ function deletePolicy(role: RoleWithRights, permission: Permission, installation
       refuse(
         `the ${role} may delete only pods that a training job controls`,
         `oldObject.metadata.?ownerReferences.orValue([]).exists(o, ${isJobs})`,
+      ),
+    ],
+  };
+}
+
+function evictionPolicy(role: RoleWithRights, permission: Permission, installation: Installation): Policy {
+  return {
+    name: `kcover-${role}-evictions`,
+    operations: ['CREATE'],
+    resources: [permission],
+    conditions: asRole(role, installation),
+    validations: [
+      refuse(
+        `the ${role} may evict a pod only by its UID`,
+        'object.?deleteOptions.?preconditions.?uid.orValue("") != ""',
       ),
     ],
   };

@@ -3,31 +3,19 @@
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobRef, JobView } from '../../contract/job/jobs.ts';
 import { AsyncEvent } from '../../contract/async-event.ts';
-import type { Kube } from '../client/connection.ts';
+import { notifyWhen, type ObjectWait, waitFor } from '../client/await-objects.ts';
 import { jobKinds, namespacePath } from './kinds/index.ts';
-import type { QuarantineTaint } from '../nodes/nodes.ts';
 import type { ObservationClock } from '../client/observation-clock.ts';
+import type { QuarantineTaint } from '../nodes/nodes.ts';
 import { attemptPod, belongsTo, isTerminating, podsPath } from '../pods/pods.ts';
 import { type Watched, type WatchEvent, watchResource } from '../client/watch.ts';
 
-export interface AttemptWait {
-  readonly kube: Kube;
+export interface AttemptWait extends ObjectWait {
   readonly job: JobRef;
-  readonly clock: ObservationClock;
-  /** Deadline, ms since the epoch, by that clock. */
-  readonly deadline: number;
-  readonly signal: AbortSignal;
 }
-
-/** Observe at least this often, ms: state outside the watches may have changed. */
-export const lookEveryMs = 30_000;
 
 /** Retry interval after a partial observation, ms. */
 const againMs = 1000;
-
-/** How long to wait for a change, ms. Avoids a tight loop while the clock is stopped. */
-export const waitFor = ({ clock }: Pick<AttemptWait, 'clock'>, until: number): number =>
-  Math.min(lookEveryMs, Math.max(until - clock.time(), clock.isRunning ? 0 : 1000));
 
 export interface GoneOptions {
   /** Called after every change with the present pods; the next observation waits for it. */
@@ -172,19 +160,6 @@ export function viewIn(
 ): JobView | undefined {
   const object = jobs?.get(job.namespace, job.name);
   return object?.metadata?.uid === job.uid ? jobKinds[job.kind].view(object, taint) : undefined;
-}
-
-/** Whether the promise has settled; sets the event when it does. */
-export function notifyWhen(happening: Promise<unknown>, changed: AsyncEvent): { readonly is: boolean } {
-  const seen = { is: false };
-  happening.then(
-    () => {
-      seen.is = true;
-      changed.notify();
-    },
-    () => undefined,
-  );
-  return seen;
 }
 
 /** The clock runs only while the watch is open and observations are complete. */

@@ -3,7 +3,8 @@
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { AsyncEvent } from '../../contract/async-event.ts';
 import type { JobView } from '../../contract/job/jobs.ts';
-import { notifyWhen, viewIn, type AttemptWait, waitFor } from './attempts.ts';
+import { notifyWhen, waitFor } from '../client/await-objects.ts';
+import { type AttemptWait, viewIn } from './attempts.ts';
 import { jobKinds, namespacePath } from './kinds/index.ts';
 import type { QuarantineTaint } from '../nodes/nodes.ts';
 import { watchResource } from '../client/watch.ts';

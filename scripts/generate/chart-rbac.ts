@@ -1,14 +1,14 @@
 import { stringify } from 'yaml';
+import { leaseName, ownNamespace, permissions } from '../../kube/permissions.ts';
 import {
   clusterRoles,
-  leaseName,
-  ownNamespace,
-  permissions,
+  repairName,
+  repairRoles,
   reportRoles,
   reportsName,
   roles,
   tenantsName,
-} from '../../kube/permissions.ts';
+} from '../../kube/rbac.ts';
 import { reasons } from './rbac-page.ts';
 
 type RightsObject = ReturnType<typeof clusterRoles | typeof roles>[number];
@@ -25,7 +25,10 @@ const placeholders: Readonly<Record<string, string>> = {
   [leaseName]: fullName,
   ...Object.fromEntries(
     accounts.flatMap((role) =>
-      [`kcover-${role}`, tenantsName(role), reportsName(role)].map((name) => [name, name.replace('kcover', fullName)]),
+      [`kcover-${role}`, tenantsName(role), reportsName(role), repairName(role)].map((name) => [
+        name,
+        name.replace('kcover', fullName),
+      ]),
     ),
   ),
 };
@@ -43,8 +46,38 @@ export const chartRbac = (): string =>
     '{{- range dig "nodes" "ascend" "namespaces" (list) .Values.settings.controller }}',
     ...reportRoles('{{ . }}').flatMap((object) => ['---', template(object)]),
     '{{- end }}',
+    '{{- if eq (include "kcover.repairs" .) "true" }}',
+    ...repairRoles('{{ include "kcover.hookNamespace" $ }}').flatMap((object) => ['---', template(object)]),
+    '{{- end }}',
+    ...extraRules,
     '',
   ].join('\n');
+
+/** Rights for the kinds of objects that hooks create, which only the operator knows. */
+const extraRules = [
+  '{{- with .Values.rbac.hookRules }}',
+  ...['ClusterRole', 'ClusterRoleBinding'].flatMap((kind) => [
+    '---',
+    'apiVersion: rbac.authorization.k8s.io/v1',
+    `kind: ${kind}`,
+    'metadata:',
+    `  name: ${fullName}-worker-hooks`,
+    '  labels: {{- include "kcover.labels" $ | nindent 4 }}',
+    ...(kind === 'ClusterRole'
+      ? ['rules: {{- toYaml . | nindent 2 }}']
+      : [
+          'roleRef:',
+          '  apiGroup: rbac.authorization.k8s.io',
+          '  kind: ClusterRole',
+          `  name: ${fullName}-worker-hooks`,
+          'subjects:',
+          '  - kind: ServiceAccount',
+          '    name: {{ include "kcover.serviceAccountName" (dict "root" $ "role" "worker") }}',
+          `    namespace: ${namespace}`,
+        ]),
+  ]),
+  '{{- end }}',
+];
 
 const isForTenants = ({ kind, metadata }: RightsObject): boolean =>
   kind === 'ClusterRoleBinding' && accounts.some((role) => metadata?.name === tenantsName(role));

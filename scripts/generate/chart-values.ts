@@ -112,6 +112,11 @@ export const chartValues = z.strictObject({
       .array(name)
       .describe('Where pods may be deleted, jobs changed and logs read; everywhere if empty')
       .optional(),
+    hookRules: z.array(object).describe('Rules for the kinds of objects that hooks create').optional(),
+  }),
+  hooks: group({
+    createNamespace: flag,
+    templates: z.record(z.string(), z.string()).describe('Files at /etc/kcover/hooks of the worker').optional(),
   }),
   admission: group({
     enabled: z.boolean().describe('ValidatingAdmissionPolicies for the roles and for host paths of pods').optional(),

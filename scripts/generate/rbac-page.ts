@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
-import { clusterRoles, ownNamespace, type Permission, permissions, roles } from '../../kube/permissions.ts';
+import { hookNamespace, ownNamespace, type Permission, permissions } from '../../kube/permissions.ts';
+import { clusterRoles, repairRoles, roles } from '../../kube/rbac.ts';
 
 /** The reason for each right, as comments. */
 export const reasons = (): readonly string[] => [
@@ -17,12 +18,31 @@ export const rbacPage = (): string => {
     kind: 'ServiceAccount',
     metadata: { name: `kcover-${role}`, namespace: ownNamespace },
   }));
-  const documents = [...accounts, ...clusterRoles(), ...roles()].map((object) => stringify(object, { lineWidth: 0 }));
-  return (
-    ['# Made from kube/permissions.ts by npm run generate; changes here are lost.', '#', ...reasons(), ''].join('\n') +
-    `---\n${documents.join('---\n')}`
+  return page(reasons(), [...accounts, ...clusterRoles(), ...roles()]);
+};
+
+/** The rights to repair nodes, with the namespace of hooks: only for an installation that does it. */
+export const repairPage = (): string => {
+  const labels = Object.fromEntries(
+    ['enforce', 'warn', 'audit'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'privileged']),
+  );
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: hookNamespace, labels } };
+  return page(
+    ['# Where remediation.mode is run; see docs/remediation.md.'],
+    [namespace, ...repairRoles(hookNamespace)],
   );
 };
 
-const describe = ({ resource, apiGroup, verbs, why, names, own, reports }: Permission): string =>
-  `${verbs.join(', ')} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}${names ? ` (${names.join(', ')})` : ''}${own ? ' in its own namespace' : ''}${reports ? ' in nodes.ascend.namespaces' : ''}: ${why}`;
+const page = (comments: readonly string[], objects: readonly object[]): string =>
+  [
+    '# Made from kube/permissions.ts by npm run generate; changes here are lost.',
+    '#',
+    ...comments,
+    ...objects.flatMap((object) => ['---', stringify(object, { lineWidth: 0 }).trimEnd()]),
+    '',
+  ].join('\n');
+
+const whereRepaired = { cluster: ' where nodes are repaired', hooks: ' in remediation.namespace' } as const;
+
+const describe = ({ resource, apiGroup, verbs, why, names, own, reports, repair }: Permission): string =>
+  `${verbs.join(', ')} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}${names ? ` (${names.join(', ')})` : ''}${own ? ' in its own namespace' : ''}${reports ? ' in nodes.ascend.namespaces' : ''}${repair ? whereRepaired[repair] : ''}: ${why}`;

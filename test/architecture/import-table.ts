@@ -42,7 +42,12 @@ export const importTable: Readonly<Record<string, Allowed>> = {
     types: ['@kubernetes/client-node', 'pino'],
   },
   // `faults` sanitises text of tenants where kube/ makes messages of it.
-  kube: { folders: ['contract', 'faults'], packages: ['@kubernetes/client-node', 'undici', 'node:*'], types: ['pino'] },
+  kube: {
+    folders: ['contract', 'faults'],
+    // `yaml` reads the templates of hooks.
+    packages: ['@kubernetes/client-node', 'undici', 'yaml', 'node:*'],
+    types: ['pino'],
+  },
   agent: { folders: ['contract', 'faults'], packages: ['undici', 'node:*'], types: ['pino'] },
   cli: {
     folders: product,

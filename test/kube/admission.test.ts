@@ -44,7 +44,7 @@ describe('admission policies', () => {
     const names = (kind: string) =>
       policies.filter((object) => object.kind === kind).map(({ metadata }) => metadata?.name);
     expect(names('ValidatingAdmissionPolicyBinding')).toEqual(names('ValidatingAdmissionPolicy'));
-    expect(names('ValidatingAdmissionPolicy')).toHaveLength(6);
+    expect(names('ValidatingAdmissionPolicy')).toHaveLength(7);
   });
 
   it.each(kinds)('let the worker write what stops and resizes a %s', (kind) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import { jobKinds, jobOfPod, jobsOfPods, ownerJobOf } from '../../kube/jobs/kinds/index.ts';
 import { belongsTo } from '../../kube/pods/pods.ts';
-import { clusterRoles } from '../../kube/permissions.ts';
+import { clusterRoles } from '../../kube/rbac.ts';
 import { leaderWorkerSet, mpiJobV2beta1, rayCluster, rayJob, volcanoJob } from '../../testbed/group-manifests.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;

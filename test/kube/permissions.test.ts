@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { jobKinds } from '../../kube/jobs/kinds/index.ts';
-import { clusterRoles, permissions, type Permission, reportRoles, roles } from '../../kube/permissions.ts';
+import { permissions, type Permission } from '../../kube/permissions.ts';
+import { clusterRoles, reportRoles, roles } from '../../kube/rbac.ts';
 
 const verbsOf = (role: keyof typeof permissions, resource: string, group?: string): readonly string[] => {
   const table: readonly Permission[] = permissions[role];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1RoleBinding } from '@kubernetes/client-node';
-import { reportRoles } from '../../kube/permissions.ts';
+import { reportRoles } from '../../kube/rbac.ts';
 import { type ChipFault, deviceInfo, writeReport } from '../../testbed/ascend.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';

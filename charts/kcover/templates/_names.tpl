@@ -77,3 +77,12 @@ app.kubernetes.io/component: {{ .role }}
 {{- define "kcover.intakeAuthority" -}}
 {{- default (printf "%s-intake-ca" (include "kcover.fullname" .)) .Values.intake.tls.caConfigMap -}}
 {{- end -}}
+
+{{/* Whether nodes are repaired, and the namespace of the Jobs that do it. */}}
+{{- define "kcover.repairs" -}}
+{{- eq "run" (dig "remediation" "mode" "off" .Values.settings.worker) -}}
+{{- end -}}
+
+{{- define "kcover.hookNamespace" -}}
+{{- dig "remediation" "namespace" "kcover-hooks" .Values.settings.worker -}}
+{{- end -}}
