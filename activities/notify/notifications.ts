@@ -1,5 +1,6 @@
 /** Tells people outside of the cluster: Events of the worker become signals to the workflows of routes, which send them. */
 
+import { createHash } from 'node:crypto';
 import type { Activities, Announcement } from '../../contract/wire/activities.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { signals } from '../../contract/wire/messages.ts';
@@ -10,13 +11,15 @@ import type { NotifyPayload } from '../../contract/notify/notification.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { deliver } from './deliver.ts';
 
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
 type Needed = Pick<Dependencies, 'settings' | 'temporal' | 'now'>;
 
 /** Queues the Event for every route that carries it; a repeat is recognised by its id. */
 export async function queueNotification({ settings, temporal, now }: Needed, event: Announcement): Promise<void> {
   const { notifications } = settings;
   if (notifications.routes.length === 0) return;
-  const notification = notificationOf(event, now(), notifications.ui);
+  const notification = notificationOf(event, { at: now(), ui: notifications.ui, digest: sha256 });
   if (!notification) return;
   const payload: NotifyPayload = { notification, object: event.about };
   for (const route of routesFor(notification, notifications)) {

@@ -1,6 +1,5 @@
 /** Which Events people are told of outside of the cluster, how urgent they are, and what can be done about them. Pure. */
 
-import { createHash } from 'node:crypto';
 import { eventReasons, type EventReason } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/job/jobs.ts';
 import { type Notification, type NotificationSeverity, severities } from '../../contract/notify/notification.ts';
@@ -68,11 +67,19 @@ const meanings: Readonly<Partial<Record<EventReason, Meaning>>> = {
   [eventReasons.jobPaused]: { severity: 'info' },
 };
 
-/** Undefined for an Event that people are not told of. `ui`: address of the Temporal UI with its namespace. */
+export interface NotificationContext {
+  /** ms since the epoch */
+  readonly at: number;
+  /** Address of the Temporal UI with its namespace. */
+  readonly ui?: string | undefined;
+  /** SHA-256, hex. */
+  readonly digest: (text: string) => string;
+}
+
+/** Undefined for an Event that people are not told of. */
 export function notificationOf(
   { about, reason, message, key }: Announcement,
-  at: number,
-  ui?: string,
+  { at, ui, digest }: NotificationContext,
 ): Notification | undefined {
   const meaning = meanings[reason];
   if (!meaning) return undefined;
@@ -87,7 +94,7 @@ export function notificationOf(
   const uid = about.kind === 'job' ? about.job.uid : (about.uid ?? '');
   return {
     schema: 1,
-    id: createHash('sha256').update([key, reason, subject, uid].join('\n')).digest('hex').slice(0, 24),
+    id: digest([key, reason, subject, uid].join('\n')).slice(0, 24),
     reason,
     severity,
     about: subject,

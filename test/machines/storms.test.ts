@@ -64,7 +64,7 @@ describe('nodes with one cause', () => {
   });
 
   it('count in the whole cluster where their nodes have no domain', () => {
-    expect(after(three.map(({ domains: _, ...one }) => one)).open[0]?.place).toBe('the cluster');
+    expect(after(three.map((one) => ({ ...one, domains: [] }))).open[0]?.place).toBe('the cluster');
   });
 });
 

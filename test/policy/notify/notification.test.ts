@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Notification } from '../../../contract/notify/notification.ts';
 import type { Announcement } from '../../../contract/wire/activities.ts';
@@ -15,8 +16,13 @@ const event = (reason: Announcement['reason'], more: Partial<Announcement> = {})
   key: incident,
   ...more,
 });
+const context = {
+  at,
+  ui: 'https://temporal.example/namespaces/default',
+  digest: (text: string) => createHash('sha256').update(text).digest('hex'),
+};
 const told = (...given: Parameters<typeof event>): Notification => {
-  const notification = notificationOf(event(...given), at, 'https://temporal.example/namespaces/default');
+  const notification = notificationOf(event(...given), context);
   if (!notification) throw new Error('nobody is told');
   return notification;
 };
@@ -54,8 +60,8 @@ describe('a notification', () => {
   });
 
   it('is not sent for Events that only say how it goes on', () => {
-    expect(notificationOf(event('AttemptStopped'), at)).toBeUndefined();
-    expect(notificationOf(event('NotificationFailed'), at)).toBeUndefined();
+    expect(notificationOf(event('AttemptStopped'), context)).toBeUndefined();
+    expect(notificationOf(event('NotificationFailed'), context)).toBeUndefined();
   });
 });
 
