@@ -128,4 +128,13 @@ export const explainError = (error: KcoverError): string =>
   `error[${error.code}]: ${error.message}\n  because: ${error.because}\n  try:     ${error.advice}`;
 
 /** Exit codes of every command. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2, refused: 3, notFound: 4, unreachable: 5, bug: 70 } as const;
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  unknown: 2,
+  refused: 3,
+  notFound: 4,
+  unreachable: 5,
+  bug: 70,
+} as const;

@@ -33,6 +33,7 @@ import { resume } from './resume.ts';
 import { start } from './start.ts';
 import { status } from './status.ts';
 import { stop } from './stop.ts';
+import { verify } from './verify.ts';
 import { worker } from './worker.ts';
 
 export type CommandName =
@@ -61,6 +62,7 @@ export type CommandName =
   | 'progress try'
   | 'classify'
   | 'judge replay'
+  | 'verify'
   | 'redact'
   | 'config check'
   | 'doctor'
@@ -95,6 +97,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'progress try': progressTry,
   classify,
   'judge replay': judgeReplay,
+  verify,
   redact,
   'config check': configCheck,
   doctor,

@@ -34,6 +34,7 @@ export const exitMeanings: Readonly<Record<ExitName, string>> = {
   ok: 'done',
   failed: 'it could not be done',
   usage: 'the command line or a settings file cannot be used',
+  unknown: 'it cannot be said: for a hook of a repair, this is no pass',
   refused: 'policy refuses it; the message says why',
   notFound: 'there is no such job, node or workflow',
   unreachable: 'Kubernetes or Temporal did not answer',

@@ -11,7 +11,16 @@ import { withProgramName } from './program-name.ts';
 /** Runs one command. */
 export type Perform = (entry: CommandEntry, typed: Typed) => Promise<void>;
 
-const everyExit: readonly ExitName[] = ['ok', 'failed', 'usage', 'refused', 'notFound', 'unreachable', 'bug'];
+const everyExit: readonly ExitName[] = [
+  'ok',
+  'failed',
+  'usage',
+  'unknown',
+  'refused',
+  'notFound',
+  'unreachable',
+  'bug',
+];
 
 export function buildProgram(
   { version, programName, stdout }: Pick<CliEnvironment, 'version' | 'programName' | 'stdout'>,

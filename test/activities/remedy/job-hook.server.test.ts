@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1Job, V1Pod } from '@kubernetes/client-node';
 import type { HookRequest } from '../../../contract/remedy/remedy.ts';
 import { askKube, listObjects, readObject } from '../../../kube/client/requests.ts';
+import { hookJob } from '../../../kube/hooks/hook-job.ts';
+import { readJobTemplate } from '../../../kube/hooks/template.ts';
 import { hookNamespace } from '../../../kube/permissions.ts';
 import { strategicMerge } from '../../../testbed/api.ts';
 import { eventually } from '../../support/rig.ts';
@@ -182,6 +185,24 @@ describe('a hook that is a Job', () => {
     });
     expect((await jobOf(request))?.metadata?.deletionTimestamp).toBeUndefined();
   });
+});
+
+describe('the examples of Jobs', () => {
+  it.each(['device-plugin', 'gpu-reset', 'reboot', 'dcgm', 'nccl'])(
+    'are accepted by the API server: %s',
+    async (name) => {
+      const file = join(import.meta.dirname, '..', '..', '..', 'examples', 'remediation', `${name}.yaml`);
+      const options = { namespace: hookNamespace, taintKey: 'kcover.io/quarantine', leftMs: 600_000 };
+      const job = hookJob(await readJobTemplate(file), rig.request('reset'), options);
+      const request = {
+        method: 'POST',
+        path: `/apis/batch/v1/namespaces/${hookNamespace}/jobs`,
+        query: { dryRun: 'All', fieldValidation: 'Strict' },
+        body: { contentType: 'application/json', text: JSON.stringify(job) },
+      } as const;
+      expect(await askKube(rig.cluster.kube, request, 'create')).toMatchObject({ spec: { backoffLimit: 0 } });
+    },
+  );
 });
 
 describe('the worker', () => {
