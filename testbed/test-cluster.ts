@@ -32,6 +32,8 @@ export interface TestClusterOptions {
   readonly realNodes?: number;
   /** Containers of the first real node see the kernel log of the host, which is shared; those of other nodes see a file of their node. */
   readonly realKernelLog?: boolean;
+  /** Added to the configuration of the kubelets of real nodes. */
+  readonly kubelet?: Readonly<Record<string, unknown>>;
   /** An image with `nslookup` that the real nodes have: the training operator adds it to worker pods, which wait in it for their master. */
   readonly initContainerImage?: string;
   /**
@@ -224,6 +226,7 @@ async function build(
           count: options.realNodes ?? 0,
           gpus: options.gpusPerNode ?? 8,
           realKernelLog: options.realKernelLog ?? false,
+          kubelet: options.kubelet ?? {},
           dnsPort: await ports.take(),
         })
       : [];

@@ -1,6 +1,7 @@
 /**
  * Follows the log of one container as the kubelet keeps it: `<pod directory>/<container>/<n>.log`, where n counts the restarts of the container. Rotation renames
- * the file and opens a new one of the old name. The file that is open is read to its end first, so nothing is lost between the two.
+ * the file and opens a new one of the old name. A runtime creates the new file before it has written its last lines to the old one (containerd's
+ * ReopenContainerLog), so the old file is read to its end once more in the next look, and nothing is lost between the two.
  */
 
 import type { FileHandle } from 'node:fs/promises';
@@ -44,13 +45,13 @@ const runName = /^(?<run>0|[1-9]\d{0,8})\.log$/;
 export function openContainerLog(hostRoot: string, directory: string, buffer: Buffer): ContainerLog {
   const lines = openLines();
   let current: OpenRun | undefined;
+  /** Open already, and read once the present file ended again. */
+  let next: OpenRun | undefined;
 
   async function open(run: number, from: 'tail' | 'start'): Promise<OpenRun> {
     const file = await openHostFile(hostRoot, `${directory}/${run}.log`);
     const { ino, size } = await file.stat();
-    const position = from === 'start' ? 0 : Math.max(0, size - tailBytes);
-    lines.begin(position > 0);
-    return { run, file, ino, position };
+    return { run, file, ino, position: from === 'start' ? 0 : Math.max(0, size - tailBytes) };
   }
 
   /** Skips what is too far behind. Returns the number of bytes. */
@@ -77,14 +78,22 @@ export function openContainerLog(hostRoot: string, directory: string, buffer: Bu
     return { lines: found, skipped, ended: false };
   }
 
-  /** The next file once this one was read to its end: that of a rotation, or of the next container. */
+  function begin(opened: OpenRun): OpenRun {
+    current = opened;
+    lines.begin(opened.position > 0);
+    return opened;
+  }
+
+  /** Goes on after the end of a file: with that of a rotation, or of the next container. */
   async function advance(reading: OpenRun, listing: HostListing | undefined): Promise<void> {
+    if (next) {
+      begin(next);
+      next = undefined;
+      return reading.file.close();
+    }
     const newest = listing && newestOf(listing);
     const isSame = newest === undefined || (newest.run === reading.run && newest.ino === reading.ino);
-    if (isSame || newest.run < reading.run) return;
-    const next = await open(newest.run, 'start');
-    await reading.file.close();
-    current = next;
+    if (!isSame && newest.run >= reading.run) next = await open(newest.run, 'start');
   }
 
   return {
@@ -97,16 +106,20 @@ export function openContainerLog(hostRoot: string, directory: string, buffer: Bu
         },
       );
       const newest = listing && newestOf(listing);
-      if (!current && newest) current = await open(newest.run, 'tail');
-      if (!current) throw new KcoverError('not-found', `${directory}: it has no log yet`);
-      const reading = current;
+      const reading = current ?? (newest && begin(await open(newest.run, 'tail')));
+      if (!reading) throw new KcoverError('not-found', `${directory}: it has no log yet`);
       const { ended, ...found } = await read(reading, bytes);
-      if (ended) await advance(reading, listing);
+      try {
+        if (ended) await advance(reading, listing);
+      } catch (error) {
+        // What was read counts; a next file that still cannot be opened is the error of a look that reads nothing.
+        if (found.lines.length === 0) throw error;
+      }
       return { run: reading.run, ...found };
     },
     async close() {
-      await current?.file.close();
-      current = undefined;
+      await Promise.all([current?.file.close(), next?.file.close()]);
+      [current, next] = [undefined, undefined];
     },
   };
 }

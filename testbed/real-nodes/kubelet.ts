@@ -16,6 +16,8 @@ export interface KubeletOptions {
   readonly cgroup: string;
   readonly dns: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Added to its configuration. */
+  readonly configuration: Readonly<Record<string, unknown>>;
 }
 
 const healthPort = 10_248;
@@ -39,7 +41,7 @@ export function kubelet(machine: NodeMachine, options: KubeletOptions): Server {
   });
 }
 
-const configuration = ({ address, authority, serving, cgroup, dns }: KubeletOptions) => ({
+const configuration = ({ address, authority, serving, cgroup, dns, configuration: added }: KubeletOptions) => ({
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',
   address,
@@ -63,4 +65,5 @@ const configuration = ({ address, authority, serving, cgroup, dns }: KubeletOpti
   evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
   // All nodes share one disk, and images cannot be pulled again.
   imageGCHighThresholdPercent: 100,
+  ...added,
 });

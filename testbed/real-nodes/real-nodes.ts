@@ -26,6 +26,8 @@ export interface RealNodesOptions {
   readonly gpus: number;
   /** Containers of the first node see the kernel log of the host. */
   readonly realKernelLog: boolean;
+  /** Added to the configuration of every kubelet. */
+  readonly kubelet: Readonly<Record<string, unknown>>;
   readonly dnsPort: number;
 }
 
@@ -60,7 +62,7 @@ export async function startRealNodes(options: RealNodesOptions): Promise<RealNod
 }
 
 async function startOne(
-  { directory, programs, ground, count, gpus, realKernelLog }: RealNodesOptions,
+  { directory, programs, ground, count, gpus, realKernelLog, kubelet: configuration }: RealNodesOptions,
   index: number,
   {
     pause,
@@ -87,6 +89,7 @@ async function startOne(
       serving: await authority.issue(`${machine.name}-serving`, { name: machine.name, addresses: [address] }),
       cgroup: createNodeGroup(directory, machine.name),
       dns: network.host,
+      configuration,
       labels: {
         'nvidia.com/gpu.present': 'true',
         'nvidia.com/gpu.count': String(gpus),

@@ -23,6 +23,13 @@ afterEach(async () => {
 
 const linesOf = async (): Promise<readonly string[]> => (await log.look(plenty)).lines;
 
+/** In as many looks: an old file is read once more after its end. */
+async function linesOfLooks(count: number): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (let look = 0; look < count; look++) found.push(...(await linesOf()));
+  return found;
+}
+
 describe('the log of a container', () => {
   it('is read from shortly before its end, and from then on every line once', async () => {
     const old = Array.from({ length: 10_000 }, (_, at) => `old line ${at}`);
@@ -52,7 +59,32 @@ describe('the log of a container', () => {
     await appendFile(path('0.log.20261122-220000'), 'three\n');
     expect(await linesOf()).toEqual(['two', 'three']);
     await writeFile(path('0.log'), 'four\n');
-    expect([...(await linesOf()), ...(await linesOf())]).toEqual(['four']);
+    expect(await linesOfLooks(3)).toEqual(['four']);
+  });
+
+  it('loses no line that the runtime writes to the old file when it has created the new one, also at a second rotation', async () => {
+    await writeFile(path('0.log'), 'one\n');
+    await log.look(plenty);
+    await rename(path('0.log'), path('0.log.20261122-220000'));
+    await writeFile(path('0.log'), 'three\n');
+    expect(await linesOf()).toEqual([]);
+    await appendFile(path('0.log.20261122-220000'), 'two\n');
+    await rename(path('0.log'), path('0.log.20261122-220010'));
+    await writeFile(path('0.log'), 'four\n');
+    expect(await linesOfLooks(5)).toEqual(['two', 'three', 'four']);
+  });
+
+  it('keeps the lines of a look after which the next file cannot be opened, and says so in the next look', async () => {
+    await writeFile(path('0.log'), 'one\n');
+    await log.look(plenty);
+    await appendFile(path('0.log'), 'two\n');
+    await rename(path('0.log'), path('0.log.20261122-220000'));
+    await symlink(path('0.log.20261122-220000'), path('0.log'));
+    expect(await linesOf()).toEqual(['two']);
+    await expect(log.look(plenty)).rejects.toMatchObject({ code: 'refused' });
+    await rm(path('0.log'));
+    await writeFile(path('0.log'), 'three\n');
+    expect(await linesOfLooks(3)).toEqual(['three']);
   });
 
   it('goes on with the next container, and says which one a line is of', async () => {
@@ -61,6 +93,7 @@ describe('the log of a container', () => {
     await appendFile(path('0.log'), 'last\n');
     await writeFile(path('1.log'), 'first\n');
     expect(await log.look(plenty)).toMatchObject({ run: 0, lines: ['last'] });
+    expect(await log.look(plenty)).toMatchObject({ run: 0, lines: [] });
     expect(await log.look(plenty)).toMatchObject({ run: 1, lines: ['first'] });
   });
 
