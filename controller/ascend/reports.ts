@@ -107,13 +107,14 @@ export function watchReports(options: ReportsOptions): Reports {
     onReport(report.node, report);
   }
 
-  /** Whoever deletes it, no fault is over for that: what it said stays. */
+  /** Whoever deletes it, no fault is over for that: what it said stays while there is such a node. */
   function gone(name: string): void {
     const before = known.get(name);
     const subject = subjectOf(name);
     if (!before || !subject) return;
     const unobservable = [{ source: 'device-plugin', ...subject, because: 'its ConfigMap is gone' } as const];
     known.set(name, { ...before, isGone: true, unobservable });
+    show(name);
     onReport(before.node, { ...subject, isRead: false, faults: [], unobservable });
   }
 
