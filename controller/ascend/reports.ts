@@ -15,6 +15,7 @@ import {
 import type { Unobserved } from '../../faults/finding.ts';
 import { foundFault } from '../../faults/found-fault.ts';
 import { timeOrEpoch } from '../../kube/client/time.ts';
+import { identityOf } from '../../kube/client/trim.ts';
 import { readConfigMap } from '../../kube/config-maps.ts';
 import { follow, type WatchContext } from '../watch/follow.ts';
 import { retryWhileLeading } from '../watch/retry-while-leading.ts';
@@ -62,14 +63,8 @@ interface KnownReport {
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function reportObject(object: ReportObject): ReportObject {
-  const { name, namespace, uid, resourceVersion } = object.metadata ?? {};
   const report = readReport(object, sha256);
-  const metadata = {
-    ...(name !== undefined && { name }),
-    ...(namespace !== undefined && { namespace }),
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  };
+  const metadata = identityOf(object);
   return report ? { metadata, report, writtenAt: lastWrite(object) } : { metadata };
 }
 

@@ -43,12 +43,23 @@ export function follow<T extends Watchable>(
   options: ResourceWatchOptions<T>,
 ): Watched<T> {
   const { what, path, labelSelector, trim, onEvent, onReachability } = options;
+
+  /** An object that cannot be reduced is kept whole: otherwise no object of its list would be seen. */
+  function trimmed(object: T, reduce: (object: T) => T): T {
+    let kept = object;
+    const about = { what, object: object.metadata?.name };
+    logDefects(log, 'an object could not be reduced', about, () => {
+      kept = reduce(object);
+    });
+    return kept;
+  }
+
   return watchResource<T>({
     kube,
     path,
     signal,
     ...(labelSelector !== undefined && { labelSelector }),
-    ...(trim && { trim }),
+    ...(trim && { trim: (object: T) => trimmed(object, trim) }),
     onEvent(event) {
       logDefects(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () =>
         onEvent(event),

@@ -68,12 +68,11 @@ describe('a recovery that is being started', () => {
     const slow = jobFault('progress/slow');
     const noStep = jobFault('progress/no-step');
     const hang = jobFault('progress/hang');
-    const state = play(
-      ...opened,
-      { kind: 'faultsObserved', faults: [slow, noStep], dropped: 0 },
-      startSeen,
-      { kind: 'faultsObserved', faults: [hang], dropped: 0 },
-    );
+    const state = play(...opened, { kind: 'faultsObserved', faults: [slow, noStep], dropped: 0 }, startSeen, {
+      kind: 'faultsObserved',
+      faults: [hang],
+      dropped: 0,
+    });
     expect(toForward(state)).toEqual([hang]);
     const report = { incident, outcome: 'recovered', because: 'it trains', stops: 1, stopsStarted: 1 };
     const after = nextState(jobTransitions, state, {

@@ -147,6 +147,19 @@ describe('a watch', () => {
     expect(seen).toEqual(['added', 'modified']);
   });
 
+  it('lists objects whose usual page would be too large', async () => {
+    const names = Array.from({ length: 36 }, (_, index) => `large-${index}`);
+    for (const name of names) {
+      await create(name);
+      await change(name, { x: 'x'.repeat(1_000_000) });
+    }
+    const { watched } = watch({ trim: ({ metadata }) => ({ ...(metadata && { metadata }) }) });
+    await watched.synced;
+    expect(watched.objects().map(({ metadata }) => metadata?.name)).toEqual(
+      names.map((name) => `${run}-${name}`).toSorted(),
+    );
+  });
+
   it('rejects `synced` when it is stopped first', async () => {
     stop.abort(new Error('enough'));
     await expect(watch().watched.synced).rejects.toThrow('enough');
