@@ -88,6 +88,9 @@ export const noStepInLog = 'progress/no-step';
 /** Code of the fault of a job whose steps take longer than they did. It blames no node, and is only reported. */
 export const trainingSlow = 'progress/slow';
 
+/** Codes of faults that lead to an Event and to nothing else: they neither join a recovery nor change its course. */
+export const onlyReported: readonly string[] = [noStepInLog, trainingSlow];
+
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
 

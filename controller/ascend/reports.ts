@@ -15,6 +15,7 @@ import {
 import type { Unobserved } from '../../faults/finding.ts';
 import { foundFault } from '../../faults/found-fault.ts';
 import { timeOrEpoch } from '../../kube/client/time.ts';
+import { identityOf } from '../../kube/client/trim.ts';
 import { readConfigMap } from '../../kube/config-maps.ts';
 import { follow, type WatchContext } from '../watch/follow.ts';
 import { retryWhileLeading } from '../watch/retry-while-leading.ts';
@@ -62,14 +63,8 @@ interface KnownReport {
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function reportObject(object: ReportObject): ReportObject {
-  const { name, namespace, uid, resourceVersion } = object.metadata ?? {};
   const report = readReport(object, sha256);
-  const metadata = {
-    ...(name !== undefined && { name }),
-    ...(namespace !== undefined && { namespace }),
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  };
+  const metadata = identityOf(object);
   return report ? { metadata, report, writtenAt: lastWrite(object) } : { metadata };
 }
 
@@ -107,13 +102,14 @@ export function watchReports(options: ReportsOptions): Reports {
     onReport(report.node, report);
   }
 
-  /** Whoever deletes it, no fault is over for that: what it said stays. */
+  /** Whoever deletes it, no fault is over for that: what it said stays while there is such a node. */
   function gone(name: string): void {
     const before = known.get(name);
     const subject = subjectOf(name);
     if (!before || !subject) return;
     const unobservable = [{ source: 'device-plugin', ...subject, because: 'its ConfigMap is gone' } as const];
     known.set(name, { ...before, isGone: true, unobservable });
+    show(name);
     onReport(before.node, { ...subject, isRead: false, faults: [], unobservable });
   }
 
@@ -164,8 +160,6 @@ export function watchReports(options: ReportsOptions): Reports {
   follow<ReportObject>(options, {
     what: `configmaps in ${namespace}`,
     path: `/api/v1/namespaces/${namespace}/configmaps`,
-    // Each may have 1 MiB, whoever writes it.
-    pageSize: 16,
     trim: reportObject,
     onReachability(isReachable) {
       standing.setReachable(isReachable);

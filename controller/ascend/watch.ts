@@ -39,7 +39,7 @@ export function watchAscend(options: AscendWatchOptions): NodeObserver {
       send,
       onReport(node, read) {
         if (read.isRead) seeHeartbeat(node, namespace, read);
-        // A ConfigMap that comes and goes may name any node.
+        // Of a node that does not exist nothing else would be forgotten.
         else if (!object(node)) heartbeats.forget(node);
         showUnobservable(node);
       },
@@ -67,10 +67,9 @@ export function watchAscend(options: AscendWatchOptions): NodeObserver {
   }
 
   function send(node: string, fault: Fault): boolean {
-    const { through, send: sent } = rates.admit(node, [{ seq: 1, fault }]);
-    if (through.length === 0) return false;
-    if (sent.length > 0) report(node, fault);
-    return true;
+    const [admitted] = rates.admit(node, [{ seq: 1, fault }]).send;
+    if (admitted) report(node, admitted);
+    return admitted !== undefined;
   }
 
   return {

@@ -31,8 +31,6 @@ export interface ResourceWatchOptions<T> {
   readonly what: string;
   readonly path: string;
   readonly labelSelector?: string;
-  /** Objects of one page of the list. */
-  readonly pageSize?: number;
   /** The parts of an object that are kept. */
   readonly trim?: (object: T) => T;
   readonly onEvent: (event: WatchEvent<T>) => void;
@@ -44,14 +42,24 @@ export function follow<T extends Watchable>(
   { kube, metrics, log, signal }: WatchContext,
   options: ResourceWatchOptions<T>,
 ): Watched<T> {
-  const { what, path, labelSelector, pageSize, trim, onEvent, onReachability } = options;
+  const { what, path, labelSelector, trim, onEvent, onReachability } = options;
+
+  /** An object that cannot be reduced is kept whole: otherwise no object of its list would be seen. */
+  function trimmed(object: T, reduce: (object: T) => T): T {
+    let kept = object;
+    const about = { what, object: object.metadata?.name };
+    logDefects(log, 'an object could not be reduced', about, () => {
+      kept = reduce(object);
+    });
+    return kept;
+  }
+
   return watchResource<T>({
     kube,
     path,
     signal,
     ...(labelSelector !== undefined && { labelSelector }),
-    ...(pageSize !== undefined && { pageSize }),
-    ...(trim && { trim }),
+    ...(trim && { trim: (object: T) => trimmed(object, trim) }),
     onEvent(event) {
       logDefects(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () =>
         onEvent(event),

@@ -2,6 +2,7 @@
 
 import { labels } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/job/jobs.ts';
+import { identityOf } from '../../kube/client/trim.ts';
 import { type JobKindEntry, jobKinds, ownerJobOf, watchPath } from '../../kube/jobs/kinds/index.ts';
 import type { QuarantineTaint } from '../../kube/nodes/nodes.ts';
 import { findStrays, findUnsupervised, foldJob, type JobStep } from '../../policy/job/watch.ts';
@@ -17,7 +18,8 @@ import { follow, enqueue, type WatchContext } from './follow.ts';
 import { openKnownJobs, type KnownJob, type KnownJobs } from './known-jobs.ts';
 import { pause, retryWhileLeading } from './retry-while-leading.ts';
 
-type JobObject = Parameters<JobKindEntry['view']>[0];
+/** A job as it is kept: with its view instead of its specification, which a tenant may make as large as the API server allows. */
+type JobObject = Parameters<JobKindEntry['view']>[0] & { readonly job?: KnownJob };
 
 export interface JobsWatch {
   readonly get: KnownJobs['top'];
@@ -43,8 +45,9 @@ export function watchJobs(options: JobsOptions): JobsWatch {
     follow<JobObject>(options, {
       what: entry.plural,
       path: watchPath(entry),
+      trim: (object) => keptJob(entry, object, options.taint),
       onEvent({ type, object }) {
-        const job = knownJob(entry, object, options.taint);
+        const job = object.job ?? knownJob(entry, object, options.taint);
         const before = type === 'deleted' ? known.remove(job.ref) : known.put(job);
         for (const step of foldJob(before, type === 'deleted' ? undefined : job)) take(step, job, options);
         if (type === 'deleted') options.onGone(job);
@@ -59,6 +62,12 @@ export function watchJobs(options: JobsOptions): JobsWatch {
     .catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are no longer checked'));
   return { get: known.top, synced, settled };
 }
+
+/** What is kept of a job object. */
+export const keptJob = (entry: JobKindEntry, object: JobObject, taint: QuarantineTaint): JobObject => ({
+  metadata: identityOf(object),
+  job: knownJob(entry, object, taint),
+});
 
 function knownJob(entry: JobKindEntry, object: JobObject, taint: QuarantineTaint): KnownJob {
   const ownerJob = ownerJobOf(entry.kind, object.metadata);

@@ -94,7 +94,8 @@ export function readReport(value: unknown, sha256: Sha256): AscendReport | undef
     node,
     what,
     isRead: true,
-    faults: all.slice(0, mostFaults),
+    // A part of a text keeps the whole text in memory, and reports are kept.
+    faults: structuredClone(all.slice(0, mostFaults)),
     unobservable: all.length > mostFaults ? [cannot(`it has ${all.length} faults; only ${mostFaults} are read`)] : [],
     ...(heartbeat && { heartbeat }),
   };

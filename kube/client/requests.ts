@@ -1,9 +1,11 @@
 /** Requests that read and write plain JSON: the typed client converts every field of every pod, which takes seconds for thousands. */
 
 import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node';
+import type { Response } from 'undici';
 import { type Kube, openRequest, type OpenRequest } from './connection.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { answerError, isNotFound, kubeError, mayBeAbsent } from './errors.ts';
+import { PageReader } from './pages.ts';
 
 /** Field manager of activities; differs from that of a person's tool, so that field times stay separate. */
 export const fieldManager = 'kcover-worker';
@@ -11,15 +13,21 @@ export const fieldManager = 'kcover-worker';
 /** Sends a request; throws errors of the catalogue. `doing` completes "cannot ...". Times in the answer are text, whatever their type says. */
 export async function askKube<T>(kube: Kube, request: OpenRequest, doing: string): Promise<T> {
   try {
-    const response = await openRequest(kube, request);
-    if (response.ok) return (await response.json()) as T;
-    const body = await response.text();
-    if (response.status === 404 && mayBeAbsent(request.path) && body.trim() === '404 page not found')
-      throw new KcoverError('not-found', doing);
-    throw answerError(response.status, body, response.headers.get('retry-after') ?? undefined, doing);
+    const response = await openAnswer(kube, request, doing);
+    return (await response.json()) as T;
   } catch (error) {
     throw kubeError(error, doing);
   }
+}
+
+/** An answer without an error. */
+async function openAnswer(kube: Kube, request: OpenRequest, doing: string): Promise<Response> {
+  const response = await openRequest(kube, request);
+  if (response.ok) return response;
+  const body = await response.text();
+  if (response.status === 404 && mayBeAbsent(request.path) && body.trim() === '404 page not found')
+    throw new KcoverError('not-found', doing);
+  throw answerError(response.status, body, response.headers.get('retry-after') ?? undefined, doing);
 }
 
 /** One object, or undefined when it does not exist. */
@@ -55,15 +63,16 @@ export async function* pagesOf<T extends KubernetesObject>(
   selectors: { labelSelector?: string; fieldSelector?: string },
   doing: string,
 ): AsyncGenerator<readonly T[]> {
+  const pages = new PageReader();
   let next: string | undefined;
   do {
-    const page: KubernetesListObject<T> = await askKube(
-      kube,
-      { method: 'GET', path, query: { ...selectors, limit: '500', continue: next } },
-      doing,
-    );
-    yield page.items;
-    next = continueOf(page);
+    const open = (limit: string) =>
+      openAnswer(kube, { method: 'GET', path, query: { ...selectors, limit, continue: next } }, doing);
+    const page = await pages.read<T>(open).catch((error: unknown) => {
+      throw kubeError(error, doing);
+    });
+    yield page?.items ?? [];
+    next = page && continueOf(page);
   } while (next);
 }
 

@@ -1,10 +1,20 @@
 /** Drops large fields that kcover does not read from watched objects: for nodes and pods, more than half of their size. */
 
-import type { V1Container, V1Node, V1Pod } from '@kubernetes/client-node';
+import type { KubernetesObject, V1Container, V1Node, V1ObjectMeta, V1Pod } from '@kubernetes/client-node';
 
 /** A copy without these fields: objects from which fields are deleted take more memory. */
 const without = <T extends object>(object: T, ...names: readonly (keyof T & string)[]): T =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.some((each) => each === name))) as T;
+
+/** What a watch itself needs of an object: enough to tell its versions apart. */
+export const identityOf = ({
+  metadata: { name, namespace, uid, resourceVersion } = {},
+}: KubernetesObject): V1ObjectMeta => ({
+  ...(name !== undefined && { name }),
+  ...(namespace !== undefined && { namespace }),
+  ...(uid !== undefined && { uid }),
+  ...(resourceVersion !== undefined && { resourceVersion }),
+});
 
 export const trimNode = (node: V1Node): V1Node => ({
   ...node,

@@ -1,8 +1,10 @@
 /** The two requests under a watch: a list in pages, and one stream of changes. */
 
-import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node';
+import type { KubernetesObject } from '@kubernetes/client-node';
+import type { Response } from 'undici';
 import { type Kube, openRequest } from './connection.ts';
 import { answerError, mayBeAbsent } from './errors.ts';
+import { PageReader } from './pages.ts';
 import { continueOf } from './requests.ts';
 
 export interface Selection<T> {
@@ -12,8 +14,6 @@ export interface Selection<T> {
   readonly fieldSelector?: string;
   /** Reduces an object to what is kept; called before the next page is requested, so that a long list is never in memory whole. */
   readonly trim?: (object: T) => T;
-  /** Objects of one page of the list; less where one object may be large. Default: 500. */
-  readonly pageSize?: number;
   readonly signal: AbortSignal;
 }
 
@@ -44,9 +44,10 @@ export async function listAll<T extends KubernetesObject>(
 ): Promise<{ items: T[]; position: string } | undefined> {
   const items: T[] = [];
   const { trim = (object) => object } = selection;
+  const pages = new PageReader();
   let next: string | undefined;
   for (;;) {
-    const page = await listPage<T>(selection, next);
+    const page = await pages.read<T>((limit) => openPage(selection, { limit, continue: next }));
     if (!page) return undefined;
     const { apiVersion } = page;
     const kind = page.kind?.replace(/List$/, '');
@@ -58,14 +59,15 @@ export async function listAll<T extends KubernetesObject>(
   }
 }
 
-async function listPage<T extends KubernetesObject>(
+/** Undefined when the resource does not exist. */
+async function openPage<T extends KubernetesObject>(
   selection: Selection<T>,
-  next: string | undefined,
-): Promise<KubernetesListObject<T> | undefined> {
+  page: { readonly limit: string; readonly continue: string | undefined },
+): Promise<Response | undefined> {
   const signal = AbortSignal.any([selection.signal, AbortSignal.timeout(callMs)]);
-  const query = { ...selectors(selection), limit: `${selection.pageSize ?? 500}`, continue: next };
+  const query = { ...selectors(selection), ...page };
   const response = await openRequest(selection.kube, { method: 'GET', path: selection.path, query, signal });
-  if (response.ok) return (await response.json()) as KubernetesListObject<T>;
+  if (response.ok) return response;
   const body = await response.text();
   if (response.status === 404 && mayBeAbsent(selection.path)) return undefined;
   if (response.status === 410) throw new Expired();

@@ -14,8 +14,6 @@ export interface WatchOptions<T> {
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Objects of one page of the list; less where one object may be large. Default: 500. */
-  readonly pageSize?: number;
   /** Reduces an object to what is kept and reported; the default keeps all. A deleted object may be reported whole. */
   readonly trim?: (object: T) => T;
   /** Called in the order of the server. Errors that it throws are discarded, so the caller must handle them. */

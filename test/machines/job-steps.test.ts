@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Fault } from '../../contract/faults/faults.ts';
 import { incidentOf, nextRequest, requested, requestRefused } from '../../workflows/job/incident.ts';
 import { toForward } from '../../workflows/job/inbox.ts';
 import { firstState } from '../../workflows/job/state.ts';
@@ -23,6 +24,15 @@ describe('what a job’s workflow remembers', () => {
     const { open, requests } = requestRefused({ ...asked, open: incidentOf('recovery/llm/1', 1, nextRequest(asked)) });
     expect([open, requests]).toEqual([undefined, []]);
   });
+});
+
+const jobFault = (code: string): Fault => ({
+  id: `${code}/uid`,
+  source: 'progress',
+  code,
+  message: code,
+  seenAt: '2026-11-21T06:00:00Z',
+  job: 'uid',
 });
 
 describe('a recovery that is being started', () => {
@@ -52,6 +62,25 @@ describe('a recovery that is being started', () => {
     expect(toForward(play(...opened, { kind: 'faultsObserved', faults: [changed], dropped: 0 }, startSeen))).toEqual([
       changed,
     ]);
+  });
+
+  it('is sent no fault that is only reported, which waits until it is over', () => {
+    const slow = jobFault('progress/slow');
+    const noStep = jobFault('progress/no-step');
+    const hang = jobFault('progress/hang');
+    const state = play(...opened, { kind: 'faultsObserved', faults: [slow, noStep], dropped: 0 }, startSeen, {
+      kind: 'faultsObserved',
+      faults: [hang],
+      dropped: 0,
+    });
+    expect(toForward(state)).toEqual([hang]);
+    const report = { incident, outcome: 'recovered', because: 'it trains', stops: 1, stopsStarted: 1 };
+    const after = nextState(jobTransitions, state, {
+      kind: 'recoveryEnded',
+      report: { ...report, faults: [kernelFault().id, hang.id] },
+      at: 9,
+    });
+    expect([after.phase, after.inbox]).toEqual(['deciding', [slow, noStep]]);
   });
 
   it('is over, and counts against the budget, when its report is seen before the answer that it runs', () => {

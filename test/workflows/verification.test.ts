@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventReasons } from '../../contract/ids.ts';
+import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import { kernelFault, podFault, settings } from '../support/builders.ts';
 import { type JobRig, useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
@@ -49,6 +50,36 @@ describe('a recovery that looks whether training moves on', () => {
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     const { last: ended } = await last(jobRig, handle, 'restarted');
     expect(ended?.because).toContain('not verified');
+    await jobRig.ended(handle);
+  });
+
+  it('goes on to the proof when training is reported as slow before it, and the Event about that follows', async () => {
+    training(jobRig, 1200);
+    const proof = Promise.withResolvers<VerifyResult>();
+    const looking = Promise.withResolvers<void>();
+    jobRig.cluster.verified = () => {
+      looking.resolve();
+      return proof.promise;
+    };
+    const handle = await jobRig.start();
+    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
+    await looking.promise;
+    const { incident = '' } = await jobRig.status(handle);
+    const job = jobRig.cluster.view?.ref.uid ?? '';
+    const at = new Date().toISOString();
+    const slow = { id: 'slow/1', source: 'progress', code: 'progress/slow', message: 'it is slow', seenAt: at, job };
+    await handle.signal('faultsObserved', { faults: [slow] });
+    // A query is answered after the signal, and each of them after what the job has sent.
+    for (let look = 0; look < 5; look++) {
+      await jobRig.status(handle);
+      await jobRig.rig.client.workflow.getHandle(incident).query('status');
+    }
+    proof.resolve({ kind: 'verified', progress: { step: 1201, at }, because: 'step 1201 is done' });
+    await last(jobRig, handle, 'recovered');
+    await eventually(
+      () => jobRig.cluster.reasons(),
+      (reasons) => reasons.includes('TrainingSlow'),
+    );
     await jobRig.ended(handle);
   });
 

@@ -1,6 +1,6 @@
 /** The faults of a job that wait: for a decision, or for the report of the recovery that has them. Pure. */
 
-import type { Fault } from '../../contract/faults/faults.ts';
+import { type Fault, onlyReported } from '../../contract/faults/faults.ts';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import type { OpenIncident } from '../../contract/job/training-job.ts';
 import { iso } from '../../contract/settings/duration.ts';
@@ -57,10 +57,14 @@ export function dismissed<State extends JobData>(state: State, ids: readonly str
   };
 }
 
+/** Those that are only reported wait here until the recovery is over. */
+const forRecovery = (inbox: readonly Fault[]): readonly Fault[] =>
+  nodesFirst(inbox.filter(({ code }) => !onlyReported.includes(code)));
+
 /** Faults that the open recovery does not have yet, as many as fit into one signal. */
 export const toForward = ({ inbox, sent }: JobData): readonly Fault[] => {
   const known = new Set(sent);
-  return nodesFirst(inbox.filter(({ id }) => !known.has(id))).slice(0, most.perSignal);
+  return forRecovery(inbox.filter(({ id }) => !known.has(id))).slice(0, most.perSignal);
 };
 
 export const forwarded = <State extends JobData>(state: State, ids: readonly string[]): State => ({
@@ -69,7 +73,7 @@ export const forwarded = <State extends JobData>(state: State, ids: readonly str
 });
 
 /** Faults of the inbox that a new recovery begins with. */
-export const firstFaults = ({ inbox }: JobData): readonly Fault[] => nodesFirst(inbox).slice(0, most.perSignal);
+export const firstFaults = ({ inbox }: JobData): readonly Fault[] => forRecovery(inbox).slice(0, most.perSignal);
 
 /** The faults that a new recovery begins with; a person's request is a fault of its own. */
 export function faultsFor(job: JobRef, state: JobData & { readonly open: OpenIncident }): readonly Fault[] {

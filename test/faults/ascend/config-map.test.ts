@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { faultLimits } from '../../../contract/faults/faults.ts';
@@ -236,5 +238,18 @@ describe('a ConfigMap of the Ascend device plugin', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('keeps nothing of the text of a ConfigMap but what is read', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const heap = () => (collect(), process.memoryUsage().heapUsed);
+    const before = heap();
+    const kept = Array.from({ length: 60 }, (_, index) => {
+      const text = JSON.stringify(withFaults({ ...twoCodes, npu_name: `Ascend910-${index}-${'0'.repeat(1_000_000)}` }));
+      return readReport(JSON.parse(text), sha256);
+    });
+    expect(heap() - before).toBeLessThan(20_000_000);
+    expect(kept.map((report) => report?.faults.length)).toEqual(Array.from({ length: 60 }, () => 2));
   });
 });
