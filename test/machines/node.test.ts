@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import type { Fault } from '../../contract/faults/faults.ts';
 import type { NodeQuarantine } from '../../contract/node/nodes.ts';
 import type { NodeEvent } from '../../workflows/node/events.ts';
-import type { Message } from '../../workflows/node/messages.ts';
 import {
   firstState,
   type HeldQuarantine,
@@ -11,13 +10,11 @@ import {
   type NodeState,
   pendingWork,
 } from '../../workflows/node/state.ts';
-import { nodeTransitions } from '../../workflows/node/transitions.ts';
-import { nextState, type Transition } from '../../workflows/state-machine.ts';
+import { nextState } from '../../workflows/state-machine.ts';
 import { kernelFault, nodeView } from '../support/builders.ts';
-import { findViolation, withTransition } from '../support/machine-properties.ts';
+import { findViolation } from '../support/machine-properties.ts';
+import { asBefore, defect, table, without } from './node-defect.ts';
 import { ada, driven, node, property, usual } from './node-driver.ts';
-
-const table = nodeTransitions;
 
 /** A node that is released, or quiet, with answers as usual, comes to its end. */
 function isStuck(machine: typeof table, from: NodeState): boolean {
@@ -35,24 +32,6 @@ function isStuck(machine: typeof table, from: NodeState): boolean {
   return state.phase !== 'ended';
 }
 
-type Change = (after: NodeState, before: NodeState, event: NodeEvent) => NodeState;
-
-/** The table with a deliberate defect: what `change` makes of the state after one kind of event in one phase. */
-function defect(
-  phase: NodeState['phase'],
-  kind: NodeEvent['kind'],
-  change: Change,
-  ...to: NodeState['phase'][]
-): typeof table {
-  const original = (table[phase] as Readonly<Record<string, Transition<NodeState, NodeState, NodeEvent>>>)[kind];
-  const next = (state: NodeState, event: NodeEvent) => change(original?.next(state, event) ?? state, state, event);
-  return withTransition(table, phase, kind, { to: [...(original?.to ?? []), ...to], next });
-}
-
-const without = (state: NodeState, to: Message['to']): NodeState => ({
-  ...state,
-  outbox: state.outbox.filter((message) => message.to !== to),
-});
 const quarantineOf = ({ held }: NodeState): NodeQuarantine => ({
   incident: held?.incident ?? '',
   since: 0,
@@ -65,11 +44,6 @@ const omitReported = (held: HeldQuarantine): HeldQuarantine => {
   const { reported: _, ...rest } = held;
   return rest;
 };
-const withStart = (state: NodeState, incident: string): NodeState => ({
-  ...state,
-  outbox: [...state.outbox, { to: 'remedy', incident, start: { incident } as never }],
-});
-const asBefore: Change = (_, before) => before;
 
 const ends = (machine: typeof table) =>
   property(({ after }) => (isStuck(machine, after) ? ['it never comes to its end'] : []));
@@ -279,40 +253,6 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     /still a question|only asked about/,
     defect('deciding', 'decided', (after, { quarantine }) => ({ ...after, quarantine }) as NodeState),
   ],
-  [
-    'a repair that is started by every look',
-    /started twice/,
-    defect('observing', 'observed', (after) =>
-      after.phase === 'quarantined' && after.remedy ? withStart(after, after.quarantine.incident) : after,
-    ),
-  ],
-  [
-    "a repair of a person's quarantine",
-    /may not repair/,
-    defect('quarantining', 'quarantineWritten', (after) =>
-      after.quarantine?.by === 'ada' ? withStart(after, after.quarantine.incident) : after,
-    ),
-  ],
-  [
-    'a repair that goes on after a release',
-    /outlives its quarantine/,
-    defect('quarantined', 'releaseBegun', (after) => without(after, 'remedy')),
-  ],
-  [
-    'a node that is released although nothing cured it',
-    /not cured/,
-    defect('quarantined', 'remedyProgressed', (after, _, event) =>
-      event.kind === 'remedyProgressed' && event.progress.outcome === 'exhausted'
-        ? { ...after, release: { by: 'kcover', reason: 'x' } }
-        : after,
-    ),
-  ],
-  [
-    'a repair that is shown for the next quarantine',
-    /earlier quarantine is shown/,
-    defect('observing', 'observed', (after, { remedy }) => ({ ...after, remedy })),
-  ],
-  ['progress that nobody keeps', /was lost/, defect('deciding', 'remedyProgressed', asBefore)],
   ['a new run that trusts the state', /look first/, defect('quarantined', 'runContinued', asBefore)],
   [
     'an end before its messages',

@@ -42,9 +42,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   [
     'a hook before the look',
     /without a look/,
-    defect('asking', 'permitAnswered', (after) =>
-      'step' in after ? ({ ...after, step: 'running' } as RemedyState) : after,
-    ),
+    defect('asking', 'permitAnswered', (after) => ('step' in after ? { ...after, step: 'running' } : after)),
   ],
   [
     'a look that is not compared',
@@ -83,7 +81,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
       ...table,
       ended: {
         ...table.ended,
-        cancelRequested: { to: ['asking'], next: (state) => ({ ...state, phase: 'asking' }) as RemedyState },
+        cancelRequested: { to: ['asking'], next: (state) => ({ ...state, phase: 'asking' }) },
       },
     },
   ],
@@ -95,11 +93,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     ),
   ],
   ['a wait that never ends', /asks nothing/, defect('waiting', 'waitEnded', asBefore)],
-  [
-    'a timer of before',
-    /another deadline/,
-    defect('waiting', 'waitEnded', (after) => ({ ...after, phase: 'asking' }) as RemedyState),
-  ],
+  ['a timer of before', /another deadline/, defect('waiting', 'waitEnded', (after) => ({ ...after, phase: 'asking' }))],
   ['a notification that is dropped', /notification was forgotten/, defect('asking', 'recheckRequested', asBefore)],
   [
     'busy answers without a bound',
@@ -124,7 +118,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     'a rung that is tried for ever',
     /more attempts/,
     defect('remediating', 'hookEnded', (after, { rung, failures }) =>
-      after.rung > rung ? ({ ...after, rung, failures: failures + 1, phase: 'asking' } as RemedyState) : after,
+      after.rung > rung ? { ...after, rung, failures: failures + 1, phase: 'asking' } : after,
     ),
   ],
   [
@@ -177,12 +171,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   [
     'a fault that counts while the hook runs',
     /may follow from the hook/,
-    defect(
-      'remediating',
-      'faultsObserved',
-      (after) => ({ ...after, phase: 'asking', attempt: undefined }) as RemedyState,
-      'asking',
-    ),
+    defect('remediating', 'faultsObserved', (after) => ({ ...after, phase: 'asking', attempt: undefined }), 'asking'),
   ],
   ['a fault that is dropped', /not remembered/, defect('waiting', 'faultsObserved', asBefore)],
   [

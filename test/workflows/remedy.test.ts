@@ -84,9 +84,17 @@ describe('the repair of a quarantined node', () => {
     });
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
     expect(cluster.remedies.asked).toEqual([
-      ...['permit granted', 'look', 'hook reset'],
-      ...['permit granted', 'look', 'hook reboot', 'proof'],
-      ...['permit granted', 'look', 'hook diag', 'look'],
+      'permit granted',
+      'look',
+      'hook reset',
+      'permit granted',
+      'look',
+      'hook reboot',
+      'proof',
+      'permit granted',
+      'look',
+      'hook diag',
+      'look',
     ]);
     expect(new Set(cluster.remedies.hooks.map(({ operation }) => operation)).size).toBe(3);
     expect(cluster.nodeRecords.at(-1)).toMatchObject({

@@ -54,7 +54,7 @@ export function remedyActivities(cluster: FakeClusterState): Pick<Activities, Na
     permitRepair: async ({ node, uid, incident }) => {
       remedies.asked.push(`permit ${remedies.permit.kind}`);
       const against = whyNoRepair({ node: cluster.nodes.get(node), uid, incident, others: [] }, cluster.settings);
-      if (against) return { askAgainMs: 50, ...against } as RemedyPermit;
+      if (against) return { askAgainMs: 50, ...against };
       return remedies.permit;
     },
     observeMachine: async ({ node }) => {
