@@ -236,6 +236,26 @@ const invariants: readonly Invariant[] = [
       event.progress.incident === before.quarantine?.incident;
     return isKcovers && !isCured && 'kcover releases a node that is not cured';
   },
+  ({ before, event, after }) =>
+    before.phase === 'deciding' &&
+    event.kind === 'decided' &&
+    (event.decision.kind === 'quarantine' || event.decision.kind === 'observe') &&
+    !event.decision.asks &&
+    event.decision.faults.length > 0 &&
+    before.remedy !== undefined &&
+    after.release?.by === 'kcover' &&
+    'kcover releases a node in spite of a fault',
+  ({ before, event, after }, earlier) => {
+    const releases = after.release?.by === 'kcover' && before.release === undefined;
+    if (event.kind !== 'remedyProgressed' || !releases) return false;
+    const proven = earlier.findLastIndex(
+      (one) => one.event.kind === 'remedyProgressed' && !same(one.before.remedy, one.after.remedy),
+    );
+    const isHit = earlier
+      .slice(proven + 1)
+      .some(({ event: one }) => one.kind === 'decided' && one.decision.kind === 'quarantine' && !one.decision.asks);
+    return isHit && before.remedy?.phase === 'probation' && 'a fault in probation is overlooked';
+  },
   ({ after }) =>
     after.remedy !== undefined &&
     after.quarantine?.incident !== after.remedy.incident &&

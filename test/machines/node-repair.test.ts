@@ -1,8 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import type { NodeState } from '../../workflows/node/state.ts';
+import { firstState, type NodeState } from '../../workflows/node/state.ts';
+import { nodeTransitions } from '../../workflows/node/transitions.ts';
+import { nodeView } from '../support/builders.ts';
 import { findViolation } from '../support/machine-properties.ts';
 import { asBefore, defect, type table, without } from './node-defect.ts';
 import { property } from './node-driver.ts';
+
+const incident = 'node/gpu-3/2026-11-21T07:09:03.117Z';
+const quarantine = { incident, since: 0, because: 'xid/79', reason: 'xid-79', taint: 'ours', by: 'kcover' } as const;
+/** Its repair waits for the end of the probation. */
+const probation: NodeState = {
+  ...firstState('gpu-3', 0),
+  phase: 'quarantined',
+  view: nodeView({ taint: { value: 'xid-79', ours: true, incident } }),
+  quarantine,
+  remedy: { incident, phase: 'probation', because: 'proven', at: '', remediations: [] },
+};
 
 const withStart = (state: NodeState, incident: string): NodeState => ({
   ...state,
@@ -39,6 +52,13 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     ),
   ],
   [
+    'a fault that comes when the release is decided',
+    /in spite of a fault/,
+    defect('deciding', 'decided', (after, { release }) =>
+      release?.by === 'kcover' ? ({ ...after, release } as NodeState) : after,
+    ),
+  ],
+  [
     'a repair that is shown for the next quarantine',
     /earlier quarantine is shown/,
     defect('observing', 'observed', (after, { remedy }) => ({ ...after, remedy })),
@@ -49,5 +69,13 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
 describe('the machine of a node whose repair goes on', () => {
   it.each(defects)('is found to break its invariants with %s', (_name, found, machine) => {
     expect(findViolation(machine, property(), 20_000, found)).toMatch(found);
+  });
+
+  it('does not release a node on which a fault was judged while its repair ended, and is found to by a defect', () => {
+    const onProbation = { ...property(), first: () => probation };
+    const found = /in spite of a fault|in probation is overlooked/;
+    expect(findViolation(nodeTransitions, onProbation, 3000, found)).toBeUndefined();
+    const forgetful = defect('deciding', 'decided', (after) => ({ ...after, doubted: false }));
+    expect(findViolation(forgetful, onProbation, 20_000, found)).toMatch(/in probation is overlooked/);
   });
 });

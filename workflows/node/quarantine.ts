@@ -3,7 +3,7 @@
 import type { NodeDecision } from '../../contract/wire/activities.ts';
 import { quarantineId } from '../../contract/ids.ts';
 import type { InPhase } from '../state-machine.ts';
-import { beginRemedy, toRemedy } from './remedy.ts';
+import { beginRemedy, doubting, toRemedy } from './remedy.ts';
 import type { NodeEventOf } from './events.ts';
 import { type Message, returned, toJobs, toPeople, toRecords } from './messages.ts';
 import {
@@ -26,7 +26,7 @@ export function decided(
 ): NodeState {
   const { kind, because } = decision;
   const isPersons = request !== undefined;
-  const data = convicted(remember(before, decision), decision);
+  const data = convicted(doubting(remember(before, decision), decision, request), decision);
   if (kind === 'quarantine' && !data.quarantine) {
     const held = heldFor(data.held, decision, quarantineId(data.node, decision.at), request);
     const notifications = decision.asks ? jobsOf(data, decision) : [];

@@ -24,21 +24,36 @@ export function beginRemedy<Data extends NodeData>(data: Data, ladder: Ladder | 
     remediations: [],
   };
   const start = { node, uid, systemUuid, incident, ladder, faults };
-  return withMessages({ ...data, remedy: begun }, { to: 'remedy', incident, start });
+  return withMessages({ ...data, remedy: begun, doubted: false }, { to: 'remedy', incident, start });
 }
 
 /** New faults that convict the node; or the end, as a person who asks for the quarantine takes the node over. */
-export function toRemedy(
-  data: NodeData,
-  { kind, asks, faults }: NodeDecision,
-  request: OperatorRequest | undefined,
-): Message[] {
+export function toRemedy(data: NodeData, decision: NodeDecision, request: OperatorRequest | undefined): Message[] {
   const { remedy } = data;
   if (!remedy || !isOpen(data)) return [];
   const { incident } = remedy;
   if (request) return [{ to: 'remedy', incident, cancel: `${request.by} takes the node over: ${request.reason}` }];
-  const convicts = (kind === 'quarantine' || kind === 'observe') && !asks;
-  return convicts && faults.length > 0 ? [{ to: 'remedy', incident, faults }] : [];
+  const { faults } = decision;
+  return convicts(decision) && faults.length > 0 ? [{ to: 'remedy', incident, faults }] : [];
+}
+
+const convicts = ({ kind, asks }: Pick<NodeDecision, 'kind' | 'asks'>): boolean =>
+  (kind === 'quarantine' || kind === 'observe') && !asks;
+
+/**
+ * A fault that convicts the node again, or a person who takes it over, may reach its repair when that has just ended as cured: kcover then does not
+ * release the node by itself, or no longer.
+ */
+export function doubting<Data extends NodeData>(
+  data: Data,
+  decision: NodeDecision,
+  request: OperatorRequest | undefined,
+): Data {
+  const { remedy, release } = data;
+  if (!remedy || !convicts(decision)) return data;
+  const isProven = remedy.phase === 'verifying' || remedy.phase === 'probation' || remedy.outcome === 'cured';
+  const kept = release?.by === 'kcover' ? { release: undefined, releaseAt: undefined } : {};
+  return isProven || request ? { ...data, ...kept, doubted: true } : data;
 }
 
 /** Ends the repair before the quarantine ends. One that an earlier run of this workflow began is not known here. */
@@ -62,10 +77,14 @@ export const adopted = 'an earlier run';
 export function withProgress<Data extends NodeData>(before: Data, progress: RemedyProgress): Data {
   const { quarantine, view, remedy: was } = before;
   if (quarantine?.incident !== progress.incident || was?.phase === 'ended') return before;
-  const data = { ...before, remedy: progress };
-  const isRecorded = progress.phase === 'ended' || progress.remediations.length > (was?.remediations.length ?? 0);
+  const isMore = progress.remediations.length > (was?.remediations.length ?? 0);
+  // A relapse is recorded: the repair knows.
+  const doubted = before.doubted === true && !(isMore && progress.phase !== 'ended');
+  const data = { ...before, remedy: progress, doubted };
+  const isRecorded = progress.phase === 'ended' || isMore;
   const records = view && isRecorded ? [toRecords(data, quarantine, view)] : [];
-  const releases = progress.outcome === 'cured' && progress.release === 'verified' && data.release === undefined;
+  const isCured = progress.outcome === 'cured' && progress.release === 'verified';
+  const releases = isCured && !doubted && data.release === undefined;
   return withMessages(releases ? { ...data, release: { by: 'kcover', reason: progress.because } } : data, ...records);
 }
 

@@ -50,6 +50,8 @@ export interface NodeData {
   readonly history: NodeHistory;
   /** How the node is repaired in this quarantine. */
   readonly remedy?: RemedyProgress | undefined;
+  /** A fault convicted the node after its repair was proven, or a person took it over, and the repair has not reported since that it knows. */
+  readonly doubted?: boolean;
   /** A person's request to quarantine the node. */
   readonly requested?: OperatorRequest | undefined;
   /** A person's request to release the node. */
@@ -268,6 +270,7 @@ export const forgotten = <Data extends NodeData>(data: Data): Data => ({
   ...withoutHeld(data),
   quarantine: undefined,
   remedy: undefined,
+  doubted: false,
   faults: [],
 });
 
