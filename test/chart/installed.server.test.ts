@@ -10,7 +10,7 @@ import { examineRights } from '../../cli/doctor/rights.ts';
 import { leaderLabel } from '../../contract/ids.ts';
 import { connectKube, type Kube, openRequest } from '../../kube/client/connection.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
-import { clusterRoles, repairRoles, roles } from '../../kube/rbac.ts';
+import { clusterRoles, roles } from '../../kube/rbac.ts';
 import { askKube, listObjects, patchObject, readObject } from '../../kube/client/requests.ts';
 import { agentAccount, agentNamespace } from '../../testbed/agents.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
@@ -18,7 +18,7 @@ import { chartDirectory } from '../../testbed/chart.ts';
 import { kubeletLabel } from '../../testbed/servers/kwok.ts';
 import { until } from '../../testbed/until.ts';
 import { pathOf, places } from './places.ts';
-import { fullValues, render, testHelm, valuesFile } from './rendered.ts';
+import { essence, fullValues, render, testHelm } from './rendered.ts';
 
 const cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
 let kube: Kube;
@@ -30,23 +30,6 @@ afterAll(() => kube.close());
 
 function unlessThere(error: { readonly code?: number }): void {
   if (error.code !== 409) throw error;
-}
-
-/** The fields that define a right, without labels and fields that the server adds. */
-function essence(object: KubernetesObject): object {
-  const { kind, metadata, rules, roleRef, subjects } = object as KubernetesObject & {
-    rules?: unknown;
-    roleRef?: unknown;
-    subjects?: unknown;
-  };
-  return {
-    kind,
-    name: metadata?.name,
-    ...(metadata?.namespace && { namespace: metadata.namespace }),
-    rules,
-    roleRef,
-    subjects,
-  };
 }
 
 /** Errors of the API server for these objects, in a dry run. */
@@ -117,35 +100,6 @@ describe('rights', () => {
         !rendered.some(({ metadata }) => metadata?.name === binding.metadata?.name),
     );
     expect(others).toEqual([]);
-  });
-
-  it('to repair nodes are those of the table, and rendered only where nodes are repaired', async () => {
-    const { objects } = await render(
-      valuesFile({ settings: { worker: { remediation: { mode: 'run', namespace: 'repairs' } } } }),
-    );
-    const named = objects.filter(
-      ({ apiVersion, metadata }) => apiVersion?.startsWith('rbac.') && metadata?.name?.endsWith('-repair'),
-    );
-    expect(named.map(essence)).toEqual(repairRoles('repairs').map(essence));
-    expect(objects.find(({ kind, metadata }) => kind === 'Namespace' && metadata?.name === 'repairs')).toBeDefined();
-    const byDefault = (await render()).objects.map(({ metadata }) => metadata?.name);
-    expect(byDefault.filter((name) => /repair|hooks/.test(name ?? ''))).toEqual([]);
-  });
-
-  it('for the objects of hooks are rules of the values, and templates of hooks are files of the worker', async () => {
-    const rendered = await render(fullValues);
-    const [role, binding] = ['ClusterRole', 'ClusterRoleBinding'].map((kind) =>
-      rendered.the(kind, 'gpu-care-worker-hooks'),
-    );
-    expect(role).toMatchObject({ rules: [{ resources: ['rebootnodes'], verbs: ['get', 'list', 'watch', 'create'] }] });
-    expect(binding).toMatchObject({
-      roleRef: { name: 'gpu-care-worker-hooks' },
-      subjects: [{ name: 'gpu-care-worker' }],
-    });
-    const { container, spec } = rendered.pod('worker', 'gpu-care');
-    expect(container.volumeMounts).toContainEqual({ name: 'hooks', mountPath: '/etc/kcover/hooks', readOnly: true });
-    expect(spec.volumes).toContainEqual({ name: 'hooks', configMap: { name: 'gpu-care-hooks' } });
-    expect(rendered.the('ConfigMap', 'gpu-care-hooks')).toMatchObject({ data: { 'reboot.yaml': expect.any(String) } });
   });
 
   it('of the agents are empty', async () => {
