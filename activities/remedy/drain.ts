@@ -31,6 +31,8 @@ export async function drainNode(dependencies: Dependencies, request: DrainReques
   const clock = observationClock(now, info.scheduledTimestampMs, observedOf(info.heartbeatDetails));
   const deadline = info.scheduledTimestampMs + request.timeoutMs;
   const drain = new Drain(dependencies, evictedBefore(info.heartbeatDetails));
+  if (dependencies.settings.remediation.mode !== 'run')
+    return { outcome: 'blocked', because: 'remediation.mode is off', evicted: 0, remaining: [] };
   reportInHeartbeats(() => ({ evicted: drain.evicted, clock: clock.observed() }));
   const path = `spec.nodeName=${request.node}`;
   const ended = await awaitObjects(

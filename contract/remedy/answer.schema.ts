@@ -14,4 +14,3 @@ export const hookAnswer = z.object({
   node: text.exactOptional(),
   operation: text.exactOptional(),
 });
-export type HookAnswer = z.infer<typeof hookAnswer>;

@@ -44,7 +44,7 @@ export async function evictPod(
     if (response.status === 500 && message.includes('more than one PodDisruptionBudget'))
       return { kind: 'held', because: 'more than one PodDisruptionBudget selects it', forGood: true };
     // Another UID is a conflict.
-    if (response.status === 409 && /\bprecondition\b.*\bUID\b/.test(message)) return { kind: 'gone' };
+    if (response.status === 409 && message.includes('UID') && message.includes('precondition')) return { kind: 'gone' };
     throw answerError(response.status, text, response.headers.get('retry-after') ?? undefined, doing);
   } catch (error) {
     const known = kubeError(error, doing);

@@ -18,7 +18,7 @@ import { chartDirectory } from '../../testbed/chart.ts';
 import { kubeletLabel } from '../../testbed/servers/kwok.ts';
 import { until } from '../../testbed/until.ts';
 import { pathOf, places } from './places.ts';
-import { fullValues, render, testHelm } from './rendered.ts';
+import { essence, fullValues, render, testHelm } from './rendered.ts';
 
 const cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
 let kube: Kube;
@@ -30,23 +30,6 @@ afterAll(() => kube.close());
 
 function unlessThere(error: { readonly code?: number }): void {
   if (error.code !== 409) throw error;
-}
-
-/** The fields that define a right, without labels and fields that the server adds. */
-function essence(object: KubernetesObject): object {
-  const { kind, metadata, rules, roleRef, subjects } = object as KubernetesObject & {
-    rules?: unknown;
-    roleRef?: unknown;
-    subjects?: unknown;
-  };
-  return {
-    kind,
-    name: metadata?.name,
-    ...(metadata?.namespace && { namespace: metadata.namespace }),
-    rules,
-    roleRef,
-    subjects,
-  };
 }
 
 /** Errors of the API server for these objects, in a dry run. */

@@ -97,7 +97,7 @@ describe('admission policies', () => {
         .filter(({ apiVersion }) => apiVersion?.startsWith('admissionregistration.'))
         .map(({ kind, metadata, ...rest }) => [kind, metadata?.name, rest]);
     expect(specs(byDefault.objects).toSorted(byText)).toEqual(specs(admissionPolicies(byHand)).toSorted(byText));
-    expect(specs(byDefault.objects)).toHaveLength(12);
+    expect(specs(byDefault.objects)).toHaveLength(14);
   });
 
   const byText = (a: unknown, b: unknown): number => JSON.stringify(a).localeCompare(JSON.stringify(b));

@@ -129,3 +129,20 @@ export class Rendered {
     return this.the('ConfigMap', `${fullName}-${role}`).data?.['settings.yaml'] ?? '';
   }
 }
+
+/** The fields that define a right, without labels and fields that the server adds. */
+export function essence(object: KubernetesObject): object {
+  const { kind, metadata, rules, roleRef, subjects } = object as KubernetesObject & {
+    rules?: unknown;
+    roleRef?: unknown;
+    subjects?: unknown;
+  };
+  return {
+    kind,
+    name: metadata?.name,
+    ...(metadata?.namespace && { namespace: metadata.namespace }),
+    rules,
+    roleRef,
+    subjects,
+  };
+}

@@ -206,6 +206,20 @@ describe('a drain', () => {
   });
 });
 
+describe('a worker that repairs no nodes', () => {
+  it('neither evicts nor runs a hook, whoever asks', async () => {
+    const idle = await remedyRig({ echo: { kind: 'command', command: ['/bin/echo'] } }, { mode: 'off' });
+    try {
+      const because = 'remediation.mode is off';
+      expect(await idle.cluster.run('drainNode', request(node()))).toMatchObject({ outcome: 'blocked', because });
+      expect(await idle.cluster.run('runHook', idle.request('echo'))).toEqual({ verdict: 'failed', because });
+    } finally {
+      await idle.cluster.close();
+      await idle.admin.close();
+    }
+  });
+});
+
 describe('an eviction', () => {
   it('of another UID evicts nothing', async () => {
     const its = await pod({ on: node() });

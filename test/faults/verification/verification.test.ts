@@ -9,7 +9,7 @@ const result = (id: number, status: string, severity?: number) => ({
     warnings: [{ warning: 'Row remap\u001b[31m pending', error_id: 84, error_category: 7, error_severity: severity }],
   }),
 });
-const test = (name: string, results: readonly object[], summary = 'Pass') => ({
+const testOf = (name: string, results: readonly object[], summary = 'Pass') => ({
   name,
   results,
   test_summary: { status: summary },
@@ -22,7 +22,7 @@ const diagnostic = (tests: readonly object[], gpus = [0, 1]) => ({
   ],
   metadata: { version: '4.2.3', 'Driver Version Detected': '580.82.09' },
 });
-const good = JSON.stringify(diagnostic([test('memory', [result(0, 'Pass'), result(1, 'Pass')])]));
+const good = JSON.stringify(diagnostic([testOf('memory', [result(0, 'Pass'), result(1, 'Pass')])]));
 const dcgm = (tests: readonly object[]) => JSON.stringify(diagnostic(tests));
 
 const head = `# nThread 1 nGpus 2 minBytes 8 maxBytes 1073741824
@@ -54,59 +54,59 @@ describe('the output of', () => {
     ['dcgm', `Successfully ran diagnostic for group.\n${good}`, {}, 'passed', '2 GPUs passed memory'],
     [
       'dcgm',
-      dcgm([test('memory', [result(0, 'Pass'), result(1, 'Fail', 2)], 'Fail')]),
+      dcgm([testOf('memory', [result(0, 'Pass'), result(1, 'Fail', 2)], 'Fail')]),
       {},
       'failed',
       'memory of GPU 1: DCGM asks to isolate: Row remap pending',
     ],
     [
       'dcgm',
-      dcgm([test('memory', [result(0, 'Pass'), result(1, 'Fail', 6)], 'Fail')]),
+      dcgm([testOf('memory', [result(0, 'Pass'), result(1, 'Fail', 6)], 'Fail')]),
       { exitCode: 205 },
       'failed',
       'memory of GPU 1: DCGM asks to reset: Row remap pending',
     ],
-    ['dcgm', dcgm([test('memory', [result(0, 'Pass'), result(1, 'Fail')], 'Fail')]), {}, 'failed', 'memory of GPU 1'],
-    ['dcgm', dcgm([test('memory', [result(0, 'Pass'), result(1, 'Pass')], 'Fail')]), {}, 'failed', 'memory of all'],
+    ['dcgm', dcgm([testOf('memory', [result(0, 'Pass'), result(1, 'Fail')], 'Fail')]), {}, 'failed', 'memory of GPU 1'],
+    ['dcgm', dcgm([testOf('memory', [result(0, 'Pass'), result(1, 'Pass')], 'Fail')]), {}, 'failed', 'memory of all'],
     [
       'dcgm',
-      dcgm([test('software', [result(0, 'Fail', 5), result(1, 'Pass')], 'Fail')]),
+      dcgm([testOf('software', [result(0, 'Fail', 5), result(1, 'Pass')], 'Fail')]),
       {},
       'unknown',
       expect.stringContaining('not set up'),
     ],
     [
       'dcgm',
-      dcgm([test('memory', [result(0, 'Pass'), result(1, 'Skip')], 'Pass')]),
+      dcgm([testOf('memory', [result(0, 'Pass'), result(1, 'Skip')], 'Pass')]),
       {},
       'unknown',
       'not passed: memory of GPU 1: skip',
     ],
     [
       'dcgm',
-      dcgm([test('memory', [result(0, 'Pass'), result(1, 'Pass')]), test('pcie', [], 'Skip')]),
+      dcgm([testOf('memory', [result(0, 'Pass'), result(1, 'Pass')]), testOf('pcie', [], 'Skip')]),
       {},
       'unknown',
       'not passed: pcie of all: skip',
     ],
-    ['dcgm', dcgm([test('memory', [result(0, 'Pass')])]), {}, 'unknown', 'not tested: GPU 1'],
+    ['dcgm', dcgm([testOf('memory', [result(0, 'Pass')])]), {}, 'unknown', 'not tested: GPU 1'],
     [
       'dcgm',
-      dcgm([test('memory', [result(0, 'Great'), result(1, 'Pass')])]),
+      dcgm([testOf('memory', [result(0, 'Great'), result(1, 'Pass')])]),
       {},
       'unknown',
       expect.stringContaining('great'),
     ],
     [
       'dcgm',
-      dcgm([test('memory', [{}, result(0, 'Pass'), result(1, 'Pass')])]),
+      dcgm([testOf('memory', [{}, result(0, 'Pass'), result(1, 'Pass')])]),
       {},
       'unknown',
       expect.stringContaining('no status'),
     ],
     [
       'dcgm',
-      JSON.stringify(diagnostic([test('memory', [result(0, 'Pass')])], [])),
+      JSON.stringify(diagnostic([testOf('memory', [result(0, 'Pass')])], [])),
       {},
       'unknown',
       'its JSON lists no GPUs',
