@@ -14,6 +14,7 @@ import {
 } from '../../faults/ascend/occurrences.ts';
 import type { Unobserved } from '../../faults/finding.ts';
 import { foundFault } from '../../faults/found-fault.ts';
+import { limitedTo } from '../../kube/client/parallel.ts';
 import { timeOrEpoch } from '../../kube/client/time.ts';
 import { identityOf } from '../../kube/client/trim.ts';
 import { readConfigMap } from '../../kube/config-maps.ts';
@@ -60,6 +61,9 @@ interface KnownReport {
   readonly unobservable: readonly Unobserved[];
 }
 
+/** Reads at once: all faults that stand are read when a controller begins to lead. */
+const mostReads = 16;
+
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function reportObject(object: ReportObject): ReportObject {
@@ -85,6 +89,7 @@ export function watchReports(options: ReportsOptions): Reports {
   const standing = watchStanding({ notify: (name, fault) => void confirm(name, fault), log, signal });
   /** Reads under way: all faults of a ConfigMap are confirmed by one. */
   const reads = new Map<string, Promise<AscendReport | undefined>>();
+  const limited = limitedTo(mostReads);
 
   function see(name: string, report: AscendReport, writtenAt: string): void {
     const [before, node] = [known.get(name), nodeOf(report.node)];
@@ -150,7 +155,7 @@ export function watchReports(options: ReportsOptions): Reports {
     const running = reads.get(name);
     if (running) return running;
     const read = retryWhileLeading(`read ConfigMap ${namespace}/${name}`, options, async () => {
-      const object = await readConfigMap(kube, namespace, name);
+      const object = await limited(() => readConfigMap(kube, namespace, name));
       return object && readReport(object, sha256);
     }).finally(() => reads.delete(name));
     reads.set(name, read);

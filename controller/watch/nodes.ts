@@ -4,6 +4,7 @@ import type { Fault } from '../../contract/faults/faults.ts';
 import type { Amounts } from '../../contract/recovery/placement.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import { acceleratorsOf, nodeView, type QuarantineTaint, readinessOf, readNode } from '../../kube/nodes/nodes.ts';
+import { limitedTo } from '../../kube/client/parallel.ts';
 import { trimNode } from '../../kube/client/trim.ts';
 import {
   faultsOfReturned,
@@ -56,8 +57,12 @@ export interface NodesWatch {
   readonly settled: Promise<void>;
 }
 
+/** Reads at once: all nodes of a rack may fail together. */
+const mostReads = 16;
+
 export function watchNodes(options: NodesWatchOptions): NodesWatch {
   const { taint, workflows, observer, log, signal, lookAgainMs = [500, 2000, 10_000, 60_000] } = options;
+  const limited = limitedTo(mostReads);
   const trackedNodes = new Map<string, TrackedNode>();
   const accelerators = new Map<string, Amounts>();
   /** UIDs that were checked for a returned machine. */
@@ -108,7 +113,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   /** A watch may stall unnoticed for a while: the node is read before the fault is sent. */
   async function notifyOutage(node: string, fault: Fault): Promise<void> {
     const read = await retryWhileLeading(`read node ${node}`, options, async () => ({
-      object: await readNode(options.kube, node),
+      object: await limited(() => readNode(options.kube, node)),
     }));
     if (!read?.object || readinessOf(read.object).ready || readinessOf(read.object).transition !== fault.seenAt) return;
     followNode(node);

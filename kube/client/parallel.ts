@@ -10,3 +10,20 @@ export async function inParallel<T, R>(items: readonly T[], call: (item: T) => P
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
   return [...results].toSorted(([a], [b]) => a - b).map(([, result]) => result);
 }
+
+/** For calls that are begun one by one: at most so many run at once, and the others wait in their order. */
+export function limitedTo(atOnce: number): <T>(call: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (call) => {
+    if (running >= atOnce) await new Promise<void>((begin) => waiting.push(begin));
+    else running += 1;
+    try {
+      return await call();
+    } finally {
+      const begin = waiting.shift();
+      if (begin) begin();
+      else running -= 1;
+    }
+  };
+}
