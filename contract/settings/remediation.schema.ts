@@ -92,4 +92,3 @@ export const remediation = z
       ladders.every(({ rungs }) => rungs.every(({ hook, verify }) => hook in hooks && (!verify || verify in hooks))),
     { error: 'names a hook that is not in remediation.hooks' },
   );
-export type RemediationSettings = z.infer<typeof remediation>;

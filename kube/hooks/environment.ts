@@ -1,6 +1,6 @@
 import type { HookRequest } from '../../contract/remedy/remedy.ts';
 
-/** Codes and devices are what tools and drivers print: others are left out. */
+/** Codes and devices are what tools and drivers print: others are left out, also `$(`, which a kubelet would expand. */
 const plain = /^[\w.:/-]{1,100}$/;
 const listed = (texts: readonly string[]): string =>
   texts

@@ -78,9 +78,8 @@ export function hookJob(
 
 const tolerate = (key: string): V1Toleration => ({ key, operator: 'Exists' });
 
-/** `$(` in a value would be expanded by the kubelet. */
 const variables = (request: HookRequest) =>
-  Object.entries(hookEnvironment(request)).map(([name, value]) => ({ name, value: value.replaceAll('$(', '$$$$(') }));
+  Object.entries(hookEnvironment(request)).map(([name, value]) => ({ name, value }));
 
 type Metadata = JobTemplate['metadata'];
 

@@ -4,7 +4,7 @@ import type { KubernetesObject, V1ObjectMeta, V1Toleration } from '@kubernetes/c
 import { type JobKind, jobKinds as kinds, jobTitle, type JobView } from '../../contract/job/jobs.ts';
 import { workerSettings } from '../../contract/settings/settings.schema.ts';
 import { controllingJob, type JobKindEntry, jobKindOf, jobKinds, watchPath } from '../../kube/jobs/kinds/index.ts';
-import { permissions } from '../../kube/permissions.ts';
+import { type Permission, permissions } from '../../kube/permissions.ts';
 import { kubeflowJob, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';
 
@@ -368,11 +368,10 @@ describe.each(kinds)('the entry of %s', (kind) => {
   it('is what people type, what settings name and what the roles may touch', () => {
     expect(jobTitle(ref)).toBe(`${kind.toLowerCase()}/llm`);
     expect(workerSettings.parse({}).recovery.stop[kind]).toBe('suspend');
-    for (const role of [permissions.controller, permissions.worker]) {
-      // Jobs that repair nodes are another matter.
+    for (const role of [permissions.controller, permissions.worker] satisfies (readonly Permission[])[]) {
+      // Jobs of hooks are made in a namespace of their own.
       const rights = role.filter(
-        ({ apiGroup, resource, ...right }) =>
-          apiGroup === entry.group && resource === entry.plural && !('repair' in right && right.repair),
+        (each: Permission) => !each.repair && each.apiGroup === entry.group && each.resource === entry.plural,
       );
       expect(rights.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch', 'patch']);
     }

@@ -54,9 +54,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   [
     'a fault that comes when the release is decided',
     /in spite of a fault/,
-    defect('deciding', 'decided', (after, { release }) =>
-      release?.by === 'kcover' ? ({ ...after, release } as NodeState) : after,
-    ),
+    defect('deciding', 'decided', (after, { release }) => (release?.by === 'kcover' ? { ...after, release } : after)),
   ],
   [
     'a repair that is shown for the next quarantine',
