@@ -21,6 +21,8 @@ export interface RestartOptions {
   readonly write: (job: JobRef, id: string, answers: RestartAnswers) => Promise<boolean>;
   /** ms since the epoch */
   readonly now: () => number;
+  /** Nothing is written after it aborts: another controller may lead by then, and have newer answers. */
+  readonly signal: AbortSignal;
 }
 
 export interface Restarts {
@@ -40,7 +42,7 @@ interface Answered {
   writing?: Promise<boolean> | undefined;
 }
 
-export function passOnRestarts({ pod, write, now }: RestartOptions): Restarts {
+export function passOnRestarts({ pod, write, now, signal }: RestartOptions): Restarts {
   /** By UID of the job. */
   const jobs = new Map<string, Answered>();
 
@@ -91,6 +93,7 @@ export function passOnRestarts({ pod, write, now }: RestartOptions): Restarts {
     let exists = true;
     try {
       while (answered.isNew && exists) {
+        signal.throwIfAborted();
         const { id, answers } = answered;
         exists = await write(job, id, answers);
         answered.isNew = answered.answers !== answers;

@@ -107,7 +107,7 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
   });
   const stragglers = findStragglers(logs, pods, rankIn);
   const slowdowns = watchSlowdowns({ settings: slow, job, working: workers.of, stragglers, raise: raiseSlow });
-  const restarts = passOnRestarts({ pod: askedPod, write: writeAnswers, now: Date.now });
+  const restarts = passOnRestarts({ pod: askedPod, write: writeAnswers, now: Date.now, signal });
   /** By job: UID of the pod that wrote the last file that counted. */
   const fileWriters = new Map<string, string>();
   const reportOdd = oddityReporter(metrics.progressOdd, log);

@@ -31,6 +31,7 @@ let now: number;
 let written: RestartAnswers[];
 let write: (answers: RestartAnswers) => Promise<boolean>;
 let restarts: Restarts;
+let term: AbortController;
 
 const open = (): Restarts =>
   passOnRestarts({
@@ -43,8 +44,10 @@ const open = (): Restarts =>
       return write(answers);
     },
     now: () => now,
+    signal: term.signal,
   });
 beforeEach(() => {
+  term = new AbortController();
   pods = new Map([0, 1, 2].map((rank) => [`rank-${rank}`, { rank, createdAt: '2026-11-21T07:00:00Z' }]));
   [job, now, written, write] = [jobWith(question), Date.parse('2026-11-21T07:10:30Z'), [], async () => true];
   restarts = open();
@@ -123,6 +126,17 @@ describe('a job whose processes are asked to restart training', () => {
       { accepted: [0], done: [] },
       { accepted: [0, 1, 2], done: [] },
     ]);
+  });
+
+  it('writes nothing when another controller may lead, and confirms only what was written', async () => {
+    const gate = Promise.withResolvers<boolean>();
+    write = () => gate.promise;
+    const all = [0, 1].map((rank) => answer(rank, 'accepted'));
+    term.abort(new Error('no longer leading'));
+    gate.resolve(true);
+    expect((await Promise.allSettled(all)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(answer(2, 'accepted')).rejects.toThrow('no longer leading');
+    expect(written).toEqual([{ accepted: [0], done: [] }]);
   });
 
   it('writes an answer that could not be written with the next one, which may be the same', async () => {

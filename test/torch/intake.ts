@@ -41,6 +41,7 @@ export async function openRestartIntake(directory: string): Promise<RestartIntak
       return true;
     },
     now: Date.now,
+    signal: new AbortController().signal,
   });
   const server = fastify();
   const never = (): never => {
