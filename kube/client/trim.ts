@@ -1,6 +1,6 @@
-/** Drops large fields that kcover does not read from watched objects: for nodes and pods, more than half of their size. */
+/** Drops what kcover does not read from watched objects: for nodes and pods, more than half of their size, and whatever a tenant may make large. */
 
-import type { KubernetesObject, V1Container, V1Node, V1ObjectMeta, V1Pod } from '@kubernetes/client-node';
+import type { KubernetesObject, V1Container, V1Node, V1ObjectMeta, V1Pod, V1PodSpec } from '@kubernetes/client-node';
 
 /** A copy without these fields: objects from which fields are deleted take more memory. */
 const without = <T extends object>(object: T, ...names: readonly (keyof T & string)[]): T =>
@@ -22,28 +22,43 @@ export const trimNode = (node: V1Node): V1Node => ({
   ...(node.status && { status: without(node.status, 'images', 'volumesAttached', 'volumesInUse') }),
 });
 
-const trimContainer = (container: V1Container): V1Container =>
-  without(
-    container,
-    'args',
-    'command',
-    'env',
-    'envFrom',
-    'lifecycle',
-    'livenessProbe',
-    'readinessProbe',
-    'startupProbe',
-    'volumeMounts',
-  );
+/** What is read of a container. Its image and its command may be as long as the API server allows. */
+const trimContainer = ({ name, resources, restartPolicy }: V1Container): V1Container => ({
+  name,
+  ...(resources && { resources }),
+  ...(restartPolicy !== undefined && { restartPolicy }),
+});
+
+const trimSpec = ({
+  nodeName,
+  restartPolicy,
+  overhead,
+  resources,
+  containers,
+  initContainers,
+}: V1PodSpec): V1PodSpec => ({
+  ...(nodeName !== undefined && { nodeName }),
+  ...(restartPolicy !== undefined && { restartPolicy }),
+  ...(overhead && { overhead }),
+  ...(resources && { resources }),
+  containers: containers.map(trimContainer),
+  ...(initContainers && { initContainers: initContainers.map(trimContainer) }),
+});
+
+/** Longest value of an annotation that is kept: those that are read are names and numbers. */
+const mostAnnotation = 253;
+
+const trimMetadata = (metadata: V1ObjectMeta): V1ObjectMeta => ({
+  ...without(metadata, 'managedFields'),
+  ...(metadata.annotations && {
+    annotations: Object.fromEntries(
+      Object.entries(metadata.annotations).filter(([, value]) => value.length <= mostAnnotation),
+    ),
+  }),
+});
 
 export const trimPod = (pod: V1Pod): V1Pod => ({
   ...pod,
-  ...(pod.metadata && { metadata: without(pod.metadata, 'managedFields') }),
-  ...(pod.spec && {
-    spec: {
-      ...without(pod.spec, 'affinity', 'tolerations', 'topologySpreadConstraints', 'volumes'),
-      containers: pod.spec.containers.map(trimContainer),
-      ...(pod.spec.initContainers && { initContainers: pod.spec.initContainers.map(trimContainer) }),
-    },
-  }),
+  ...(pod.metadata && { metadata: trimMetadata(pod.metadata) }),
+  ...(pod.spec && { spec: trimSpec(pod.spec) }),
 });

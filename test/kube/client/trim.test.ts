@@ -7,6 +7,7 @@ import { podFailures } from '../../../kube/pods/failures.ts';
 import { memberOf } from '../../../kube/pods/ranks.ts';
 import { requestsOf } from '../../../kube/pods/requests.ts';
 import { preflightPodOf } from '../../../kube/pods/preflight-pods.ts';
+import { trainingPodOf } from '../../../kube/pods/training-pods.ts';
 import { trimNode, trimPod } from '../../../kube/client/trim.ts';
 
 const job = jobKinds.PyTorchJob;
@@ -44,6 +45,25 @@ describe('what a watch keeps', () => {
     expect(memberOf(kept)).toEqual(memberOf(pod));
     expect(preflightPodOf(kept, false)).toEqual(preflightPodOf(pod, false));
     expect(requestsOf(kept.spec)).toEqual(requestsOf(pod.spec));
+    expect(trainingPodOf(kept)).toEqual(trainingPodOf(pod));
+  });
+
+  it('of a pod does not grow with the text of a tenant', () => {
+    const text = 'x'.repeat(100_000);
+    const pod = largePod(1);
+    const container = { name: 'main', image: text, workingDir: text, args: [text] };
+    const large: V1Pod = {
+      ...pod,
+      metadata: { ...pod.metadata, annotations: { ...pod.metadata?.annotations, text } },
+      spec: {
+        ...pod.spec,
+        hostname: text,
+        nodeSelector: { text },
+        containers: [container],
+        initContainers: [container],
+      },
+    };
+    expect(sizeOf(trimPod(large))).toBeLessThan(sizeOf(trimPod(pod)) + 1000);
   });
 
   it('of an object without these parts is the object', () => {
