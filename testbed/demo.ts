@@ -13,7 +13,7 @@ const options = new Command('demo')
   .addOption(
     new Option(
       '--story <story>',
-      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less; silent-job: a job that reports no progress hangs, and its logs show it; real-trainer: see --real',
+      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less; silent-job: a job that reports no progress hangs, and its logs show it; node-life: the broken node is repaired by hooks, tested, and returns; real-trainer: see --real',
     )
       .choices(Object.keys(stories))
       .default('broken-gpu' satisfies DemoScenarioName),

@@ -1,5 +1,6 @@
 import { brokenGpu } from './broken-gpu.ts';
 import { checkpoint } from './checkpoint.ts';
+import { nodeLife } from './node-life.ts';
 import { realTrainer } from './real-trainer.ts';
 import { shrink } from './shrink.ts';
 import { silentJob } from './silent-job.ts';
@@ -13,6 +14,7 @@ export const stories = {
   checkpoint,
   shrink,
   'silent-job': silentJob,
+  'node-life': nodeLife,
   'real-trainer': realTrainer,
 } as const satisfies Record<string, Story>;
 export type DemoScenarioName = keyof typeof stories;
