@@ -117,7 +117,7 @@ const announcement: ActivityOptions = {
 };
 
 /** To people outside of the cluster, who may be reached again tomorrow. */
-const delivery: ActivityOptions = {
+const notification: ActivityOptions = {
   startToCloseTimeout: '30s',
   scheduleToCloseTimeout: '1 day',
   retry: { initialInterval: '1s', maximumInterval: '10m' },
@@ -159,7 +159,7 @@ const table = {
   captureEvidence: capture,
   recordIncident: record,
   announce: announcement,
-  deliverNotification: delivery,
+  deliverNotification: notification,
 } as const satisfies Record<Exclude<Name, `decide${string}`>, ActivityOptions>;
 
 /**

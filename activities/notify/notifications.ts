@@ -3,11 +3,10 @@
 import { createHash } from 'node:crypto';
 import type { Activities, Announcement } from '../../contract/wire/activities.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import { signals } from '../../contract/wire/messages.ts';
+import { type NotifyPayload, signals } from '../../contract/wire/messages.ts';
 import { notifyStart } from '../../contract/wire/starts.ts';
 import { folded, notificationOf, routesFor } from '../../policy/notify/notification.ts';
 import { searchAttributePairs } from '../../contract/wire/search-attributes.ts';
-import type { NotifyPayload } from '../../contract/notify/notification.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { deliver } from './deliver.ts';
 

@@ -1,7 +1,5 @@
 /** What people are told outside of the cluster: a decision, and how to stop it. Plain JSON; also the body of the format `webhook`. */
 
-import type { Announcement } from '../wire/activities.ts';
-
 export const severities = ['info', 'warning', 'critical'] as const;
 export type NotificationSeverity = (typeof severities)[number];
 
@@ -38,12 +36,6 @@ export interface Notification {
 /** Input of the workflow `notify`, of which each route has one. */
 export interface NotifyInput {
   readonly route: string;
-}
-
-/** Signal `notify`. `object`: for an Event about its failure. */
-export interface NotifyPayload {
-  readonly notification: Notification;
-  readonly object: Announcement['about'];
 }
 
 /** Result of `notify`, and answer of its `status` query. */

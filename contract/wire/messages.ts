@@ -4,6 +4,8 @@
  * Updates are an operator's requests and are answered at once.
  */
 
+import type { Notification } from '../notify/notification.ts';
+import type { Announcement } from './activities.ts';
 import type { Fault } from '../faults/faults.ts';
 
 /** Names of signals. */
@@ -108,4 +110,10 @@ export interface OperatorRequest {
 export interface ApprovalRequest extends OperatorRequest {
   /** Id of the question to answer; refused when another one is open. Without it, the open question is answered. */
   readonly question?: string;
+}
+
+/** Signal `notify`. `object`: for an Event about its failure. */
+export interface NotifyPayload {
+  readonly notification: Notification;
+  readonly object: Announcement['about'];
 }

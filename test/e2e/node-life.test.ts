@@ -53,7 +53,7 @@ afterAll(async () => {
 const isOut = async (name: string): Promise<boolean> =>
   ((await live.cluster.api.core.readNode({ name })).spec?.taints ?? []).some(({ key }) => key === quarantineTaintKey);
 
-interface Told {
+interface Quarantine {
   readonly outcome: string;
   readonly endedBecause: string | null;
   readonly remediations?: readonly { readonly rung: string; readonly outcome: string }[];
@@ -68,7 +68,7 @@ describe('a node whose GPU breaks', () => {
     hooks.agree('reboot', {
       worksMs: 0,
       act: () => reboot(live.cluster.api, node),
-      answer: { verdict: 'passed', because: 'it was told to' },
+      answer: { verdict: 'passed', because: 'it was quarantine to' },
     });
     await breakGpu(node, xid79);
     await eventually(
@@ -89,9 +89,9 @@ describe('a node whose GPU breaks', () => {
     expect(new Set(hooks.asked.map(({ operation }) => operation)).size).toBe(2);
     const { code, stdout } = await live.runCli('node', 'history', node.name, '--output', 'json');
     expect(code).toBe(0);
-    const [told] = JSON.parse(stdout) as Told[];
-    expect(told).toMatchObject({ outcome: 'released', endedBecause: expect.stringContaining('cured by reboot') });
-    expect(told?.remediations?.map(({ rung, outcome }) => [rung, outcome])).toEqual([
+    const [quarantine] = JSON.parse(stdout) as Quarantine[];
+    expect(quarantine).toMatchObject({ outcome: 'released', endedBecause: expect.stringContaining('cured by reboot') });
+    expect(quarantine?.remediations?.map(({ rung, outcome }) => [rung, outcome])).toEqual([
       ['reset', 'failed'],
       ['reboot', 'cured'],
     ]);

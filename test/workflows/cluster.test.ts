@@ -219,7 +219,7 @@ describe('the workflow of a cluster', () => {
     });
     await eventually(
       () => cluster.announced.filter(({ reason }) => reason === 'NodeStorm'),
-      (told) => told.length === 1 && told[0]?.message.includes('3 nodes of the cluster with xid-79') === true,
+      (events) => events.length === 1 && events[0]?.message.includes('3 nodes of the cluster with xid-79') === true,
     );
     await rig.replay(handle.workflowId);
   });

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { toFailure } from '../../activities/job/failures.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import { signals } from '../../contract/wire/messages.ts';
-import type { NotifyPayload, NotifyStatus } from '../../contract/notify/notification.ts';
+import { type NotifyPayload, signals } from '../../contract/wire/messages.ts';
+import type { NotifyStatus } from '../../contract/notify/notification.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { job } from '../support/builders.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
@@ -46,7 +46,7 @@ describe('the workflow of a route', () => {
     cluster = new FakeCluster();
     route = `oncall-${randomUUID().slice(0, 8)}`;
     taken = [];
-    cluster.onDelivery = async (_, count) => void taken.push(count);
+    cluster.onNotification = async (_, count) => void taken.push(count);
   });
   afterAll(async () => {
     await rig.close();
@@ -64,7 +64,7 @@ describe('the workflow of a route', () => {
 
   it('keeps what a receiver that is down was not sent, and sends it as one when it is back', async () => {
     let isDown = true;
-    cluster.onDelivery = async (_, count) => {
+    cluster.onNotification = async (_, count) => {
       if (isDown) throw toFailure(new KcoverError('notify.unreachable', 'route did not answer', { retryAfterMs: 100 }));
       taken.push(count);
     };
@@ -78,7 +78,7 @@ describe('the workflow of a route', () => {
   });
 
   it('gives up what is refused, says so in an Event on the object, and goes on', async () => {
-    cluster.onDelivery = async () => {
+    cluster.onNotification = async () => {
       throw toFailure(new KcoverError('notify.refused', 'route answered 404'));
     };
     await send('a');
@@ -89,7 +89,7 @@ describe('the workflow of a route', () => {
     );
     expect(cluster.announced[0]).toMatchObject({ reason: 'NotificationFailed', about: { kind: 'job', job } });
     expect(cluster.announced[0]?.message).toContain('route answered 404');
-    cluster.onDelivery = async (_, count) => void taken.push(count);
+    cluster.onNotification = async (_, count) => void taken.push(count);
     await send('b');
     await eventually(status, ({ delivered }) => delivered === 1);
     await rig.replay(handle().workflowId);

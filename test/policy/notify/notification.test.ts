@@ -21,16 +21,16 @@ const context = {
   ui: 'https://temporal.example/namespaces/default',
   digest: (text: string) => createHash('sha256').update(text).digest('hex'),
 };
-const told = (...given: Parameters<typeof event>): Notification => {
-  const notification = notificationOf(event(...given), context);
-  if (!notification) throw new Error('nobody is told');
-  return notification;
+const notification = (...given: Parameters<typeof event>): Notification => {
+  const found = notificationOf(event(...given), context);
+  if (!found) throw new Error('people are not notified of this');
+  return found;
 };
 const node = { about: { kind: 'node', name: 'gpu-3', uid: 'u' }, key: 'node/gpu-3/2026-11-21T07:09:03.117Z' } as const;
 
 describe('a notification', () => {
   it('carries the decision, what follows, and the command that stops it', () => {
-    expect(told('RecoveryStarted')).toEqual({
+    expect(notification('RecoveryStarted')).toEqual({
       schema: 1,
       id: expect.stringMatching(/^[0-9a-f]{24}$/),
       reason: 'RecoveryStarted',
@@ -46,7 +46,7 @@ describe('a notification', () => {
       at: '2026-11-21T07:09:03.117Z',
       resolves: false,
     });
-    expect(told('NodeQuarantined', node)).toMatchObject({
+    expect(notification('NodeQuarantined', node)).toMatchObject({
       about: 'node gpu-3',
       stop: 'kcover node release gpu-3 --reason "..."',
       link: 'https://temporal.example/namespaces/default/workflows/node%2Fgpu-3',
@@ -54,9 +54,9 @@ describe('a notification', () => {
   });
 
   it('has the same id for the same state of the same incident, and no other', () => {
-    expect(told('RecoveryStarted', { message: 'in other words' }).id).toBe(told('RecoveryStarted').id);
-    expect(told('JobRecovered').id).not.toBe(told('RecoveryStarted').id);
-    expect(told('RecoveryStarted', { key: `${incident}9` }).id).not.toBe(told('RecoveryStarted').id);
+    expect(notification('RecoveryStarted', { message: 'in other words' }).id).toBe(notification('RecoveryStarted').id);
+    expect(notification('JobRecovered').id).not.toBe(notification('RecoveryStarted').id);
+    expect(notification('RecoveryStarted', { key: `${incident}9` }).id).not.toBe(notification('RecoveryStarted').id);
   });
 
   it('is not sent for Events that only say how it goes on', () => {
@@ -79,13 +79,13 @@ describe('the routes of a notification', () => {
   });
 
   it('are those whose severity, reasons and namespaces fit', () => {
-    expect(routesFor(told('RecoveryStarted'), notifications)).toEqual(['all']);
-    expect(routesFor(told('NodeQuarantined', node), notifications)).toEqual(['all', 'other', 'nodes']);
-    expect(routesFor(told('ApprovalAsked'), notifications)).toEqual(['all', 'page']);
+    expect(routesFor(notification('RecoveryStarted'), notifications)).toEqual(['all']);
+    expect(routesFor(notification('NodeQuarantined', node), notifications)).toEqual(['all', 'other', 'nodes']);
+    expect(routesFor(notification('ApprovalAsked'), notifications)).toEqual(['all', 'page']);
   });
 
   it('are all that may have carried the begin, for an end', () => {
-    expect(routesFor(told('JobRecovered'), notifications)).toEqual(['all', 'page', 'nodes']);
+    expect(routesFor(notification('JobRecovered'), notifications)).toEqual(['all', 'page', 'nodes']);
   });
 
   it.each<[string, object]>([
@@ -101,20 +101,20 @@ describe('the routes of a notification', () => {
 
 describe('several notifications', () => {
   it('are sent as one, with the worst severity and how many they are', () => {
-    const one = folded([told('TrainingSlow'), told('ApprovalAsked')], 7);
+    const one = folded([notification('TrainingSlow'), notification('ApprovalAsked')], 7);
     expect(one).toMatchObject({ severity: 'critical', folded: 9, reason: 'Folded', resolves: false });
     expect(one.message).toContain('9 notifications, the last: pytorchjob/llm in train: TrainingSlow');
-    expect(folded([told('JobRecovered')], 0)).toEqual(told('JobRecovered'));
+    expect(folded([notification('JobRecovered')], 0)).toEqual(notification('JobRecovered'));
   });
 });
 
 describe('the formats', () => {
   it('webhook: the notification itself', () => {
-    expect(bodyOf('webhook', told('JobRecovered')).body).toEqual(told('JobRecovered'));
+    expect(bodyOf('webhook', notification('JobRecovered')).body).toEqual(notification('JobRecovered'));
   });
 
   it('CloudEvents 1.0, structured', () => {
-    expect(bodyOf('cloudevents', told('JobRecovered'))).toMatchObject({
+    expect(bodyOf('cloudevents', notification('JobRecovered'))).toMatchObject({
       contentType: 'application/cloudevents+json',
       body: {
         specversion: '1.0',
@@ -130,7 +130,9 @@ describe('the formats', () => {
   it('Alertmanager: the end has the labels of the begin', () => {
     const [begin, end] = ['RecoveryStarted', 'JobRecovered'].map(
       (reason) =>
-        (bodyOf('alertmanager', told(reason as 'JobRecovered')).body as { labels: object; endsAt: string }[])[0],
+        (
+          bodyOf('alertmanager', notification(reason as 'JobRecovered')).body as { labels: object; endsAt: string }[]
+        )[0],
     );
     expect(begin?.labels).toEqual({
       alertname: 'KcoverRecovery',
@@ -145,7 +147,7 @@ describe('the formats', () => {
   it('Slack: foreign text is neither markup nor a link', () => {
     const { body } = bodyOf(
       'slack',
-      told('RecoveryStarted', { message: '<https://evil.example|click> *a* `b` & <!channel>' }),
+      notification('RecoveryStarted', { message: '<https://evil.example|click> *a* `b` & <!channel>' }),
     );
     const { text } = body as { text: string };
     expect(text).not.toMatch(/<(?!https:\/\/temporal\.example)/);
@@ -154,7 +156,7 @@ describe('the formats', () => {
 
   it('PagerDuty: one incident from its begin to its end', () => {
     const [begin, end] = ['RecoveryStarted', 'JobRecovered'].map(
-      (reason) => bodyOf('pagerduty', told(reason as 'JobRecovered'), 'key').body as Record<string, unknown>,
+      (reason) => bodyOf('pagerduty', notification(reason as 'JobRecovered'), 'key').body as Record<string, unknown>,
     );
     expect(begin).toMatchObject({ routing_key: 'key', event_action: 'trigger', payload: { severity: 'warning' } });
     expect(end).toMatchObject({ event_action: 'resolve', dedup_key: begin?.['dedup_key'] });

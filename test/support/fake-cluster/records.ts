@@ -24,7 +24,7 @@ export function recordActivities(cluster: FakeClusterState): Pick<Activities, Na
       cluster.announced.push(...events);
     },
     deliverNotification: async ({ route, notifications, more }) => {
-      await cluster.onDelivery?.(route, notifications.length + more);
+      await cluster.onNotification?.(route, notifications.length + more);
     },
     recordIncident: async (record) => {
       await cluster.recordGate;

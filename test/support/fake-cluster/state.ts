@@ -31,7 +31,7 @@ export class FakeClusterState {
   private placedAt = '2026-11-21T06:00:00Z';
   readonly announced: Announcement[] = [];
   /** Receives notifications; throws where it does not take them. */
-  onDelivery?: (route: string, count: number) => Promise<void>;
+  onNotification?: (route: string, count: number) => Promise<void>;
   /** What the evidence says of ranks. */
   suspects: readonly Suspect[] = [];
   /** Faults that needed no action. */
