@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import type { Activities, Announcement } from '../../contract/wire/activities.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import { type NotifyPayload, signals } from '../../contract/wire/messages.ts';
+import type { NotifyPayload } from '../../contract/notify/payload.ts';
+import { signals } from '../../contract/wire/messages.ts';
 import { notifyStart } from '../../contract/wire/starts.ts';
 import { folded, notificationOf, routesFor } from '../../policy/notify/notification.ts';
 import { searchAttributePairs } from '../../contract/wire/search-attributes.ts';

@@ -4,8 +4,6 @@
  * Updates are an operator's requests and are answered at once.
  */
 
-import type { Notification } from '../notify/notification.ts';
-import type { Announcement } from './activities.ts';
 import type { Fault } from '../faults/faults.ts';
 
 /** Names of signals. */
@@ -110,10 +108,4 @@ export interface OperatorRequest {
 export interface ApprovalRequest extends OperatorRequest {
   /** Id of the question to answer; refused when another one is open. Without it, the open question is answered. */
   readonly question?: string;
-}
-
-/** Signal `notify`. `object`: for an Event about its failure. */
-export interface NotifyPayload {
-  readonly notification: Notification;
-  readonly object: Announcement['about'];
 }

@@ -1,7 +1,8 @@
 import { condition, continueAsNew, defineQuery, defineSignal, setHandler, sleep } from '@temporalio/workflow';
 import { eventReasons } from '../../contract/ids.ts';
 import type { NotifyInput, NotifyStatus } from '../../contract/notify/notification.ts';
-import { type NotifyPayload, signals, statusQuery } from '../../contract/wire/messages.ts';
+import type { NotifyPayload } from '../../contract/notify/payload.ts';
+import { signals, statusQuery } from '../../contract/wire/messages.ts';
 import { isHistoryLong } from '../arrivals.ts';
 import { showDetails } from '../attributes.ts';
 import { isObject, textOf } from '../faults.ts';

@@ -1,6 +1,6 @@
 /** What waits to be sent to one receiver. Pure. */
 
-import type { NotifyPayload } from '../../contract/wire/messages.ts';
+import type { NotifyPayload } from '../../contract/notify/payload.ts';
 
 /** Plain JSON: a new run goes on with it. */
 export interface NotifyState {

@@ -23,13 +23,19 @@ afterAll(async () => {
   await rig.close();
 });
 
-/** A node of its own for each test, which pods name in their spec. */
+/** A node of its own for each test, which pods name in their spec, without what other tests left there. */
 let next = 0;
-const node = () => {
+async function node(): Promise<RemedyRig['nodes'][number]> {
   const found = rig.nodes[(next += 1)];
   if (!found) throw new Error('too few nodes');
+  const { core } = rig.cluster.api;
+  const { items } = await core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${found.name}` });
+  for (const { metadata } of items)
+    await core
+      .deleteNamespacedPod({ name: metadata?.name ?? '', namespace: metadata?.namespace ?? '', gracePeriodSeconds: 0 })
+      .catch(() => undefined);
   return found;
-};
+}
 const request = ({ name, uid }: { name: string; uid: string }, timeoutMs = 30_000): DrainRequest => ({
   node: name,
   uid,
@@ -83,7 +89,7 @@ const exists = async ({ metadata }: V1Pod): Promise<boolean> => {
 
 describe('a drain', () => {
   it('evicts other workloads, waits until they are gone, and leaves the pods of hooks', async () => {
-    const on = node();
+    const on = await node();
     const evicted = await Promise.all([pod({ on }), pod({ on })]);
     const ofHook = await pod({ on, where: hookNamespace, metadata: { labels: { 'kcover.io/operation': 'op-x' } } });
     const result = await rig.cluster.run('drainNode', request(on));
@@ -130,7 +136,7 @@ describe('a drain', () => {
   });
 
   it('waits for a disruption budget, names it when the time is over, and goes on when it allows', async () => {
-    const [on, elsewhere] = [node(), node()];
+    const [on, elsewhere] = [await node(), await node()];
     const web = await pod({ on, app: 'guarded' });
     await budget('guard', 'guarded', 1);
     const result = await rig.cluster.run('drainNode', request(on, 7000));
@@ -150,7 +156,7 @@ describe('a drain', () => {
   });
 
   it('does not wait for a pod that two budgets select, and names it', async () => {
-    const on = node();
+    const on = await node();
     const web = await pod({ on, app: 'twice' });
     await budget('one', 'twice', 1);
     await budget('two', 'twice', 1);
@@ -164,7 +170,7 @@ describe('a drain', () => {
   });
 
   it('says which pods do not end', async () => {
-    const on = node();
+    const on = await node();
     const kept = await pod({ on, app: 'kept', metadata: { finalizers: ['example.org/kept'] } });
     const path = `/api/v1/namespaces/${namespace}/pods/${kept.metadata?.name}`;
     expect(await rig.cluster.run('drainNode', request(on, 4000))).toMatchObject({
@@ -176,7 +182,7 @@ describe('a drain', () => {
   });
 
   it('counts what an earlier try has evicted, and evicts nothing twice', async () => {
-    const on = node();
+    const on = await node();
     const kept = await pod({ on, app: 'kept', metadata: { finalizers: ['example.org/kept'] } });
     const path = `/api/v1/namespaces/${namespace}/pods/${kept.metadata?.name}`;
     const id = `drain-${randomUUID()}`;
@@ -201,7 +207,7 @@ describe('a drain', () => {
   });
 
   it('ends when the node is another one', async () => {
-    const { name } = node();
+    const { name } = await node();
     expect(await rig.cluster.run('drainNode', request({ name, uid: 'another' }))).toMatchObject({ outcome: 'gone' });
   });
 });
@@ -211,7 +217,7 @@ describe('a worker that repairs no nodes', () => {
     const idle = await remedyRig({ echo: { kind: 'command', command: ['/bin/echo'] } }, { mode: 'off' });
     try {
       const because = 'remediation.mode is off';
-      expect(await idle.cluster.run('drainNode', request(node()))).toMatchObject({ outcome: 'blocked', because });
+      expect(await idle.cluster.run('drainNode', request(await node()))).toMatchObject({ outcome: 'blocked', because });
       expect(await idle.cluster.run('runHook', idle.request('echo'))).toEqual({ verdict: 'failed', because });
     } finally {
       await idle.cluster.close();
@@ -222,7 +228,7 @@ describe('a worker that repairs no nodes', () => {
 
 describe('an eviction', () => {
   it('of another UID evicts nothing', async () => {
-    const its = await pod({ on: node() });
+    const its = await pod({ on: await node() });
     const { name = '' } = its.metadata ?? {};
     expect(await evictPod(rig.cluster.kube, { namespace, name, uid: randomUUID() })).toEqual({ kind: 'gone' });
     expect(await exists(its)).toBe(true);
