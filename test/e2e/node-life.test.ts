@@ -21,9 +21,12 @@ beforeAll(async () => {
     workflowBundle,
     workerSettings: {
       ...quick,
+      quarantine: { ...quick.quarantine, storm: { nodes: 100 } },
       remediation: {
         mode: 'run',
         probation: '1s',
+        // Other tests have broken the same nodes.
+        memory: { incidents: 100 },
         hooks: {
           reset: { kind: 'http', url: `${hooks.url}/reset` },
           reboot: { kind: 'http', url: `${hooks.url}/reboot` },
@@ -76,9 +79,10 @@ describe('a node whose GPU breaks', () => {
       (out) => out,
       60_000,
     );
+    // What it waits for is the message of a failure.
     await eventually(
-      () => isOut(node.name),
-      (out) => !out,
+      async () => ((await isOut(node.name)) ? (await live.runCli('node', 'list')).stdout : 'released'),
+      (seen) => seen === 'released',
       120_000,
     );
     expect((await live.settled(job)).map(({ outcome }) => outcome)).toEqual(['restarted']);
