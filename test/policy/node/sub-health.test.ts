@@ -59,7 +59,7 @@ describe('the strategy for sub-health', () => {
     expect(planOf(forced)).toMatchObject({ force: true, checkpoint: { strategy: 'none' } });
   });
 
-  it('swap takes a standby node, where the others have no room', () => {
+  it('swap takes a standby node, where the others lack capacity', () => {
     const swap = { recovery: { capacity: { short: 'standby' } } };
     const { capacity, severity } = planOf(swap);
     expect(capacity).toMatchObject({ choice: 'standby' });
