@@ -6,6 +6,7 @@ import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '..
 import { type LogAnswer, logLimits, logPath, type LogReports, type WantedLog } from '../../contract/progress/logs.ts';
 import { wantedLog } from '../../contract/progress/logs.schema.ts';
 import { type ProgressAnswer, progressPath, type ProgressFiles } from '../../contract/progress/progress.ts';
+import { type RetryAfter, retryAfterMs } from '../../contract/retry-after.ts';
 import { type Rejection, rejections, reportPath, type ReportBatch } from '../../contract/wire/reports.ts';
 import type { AgentSettings } from '../../contract/settings/settings.schema.ts';
 import { oneLine } from '../../contract/text.ts';
@@ -102,22 +103,16 @@ function answersOf({ files }: Body, count: number): FilesAnswer | undefined {
 /** Longest wait that is accepted from `Retry-After`, ms. */
 const longestRetryAfterMs = 60_000;
 
-/** Only whole seconds: a date would need a correct clock. */
-function retryAfterOf(header: string | null): number | undefined {
-  const seconds = /^\d{1,9}$/.test(header ?? '') ? Number(header) : undefined;
-  return seconds === undefined ? undefined : Math.min(longestRetryAfterMs, seconds * 1000);
-}
-
-function failureOf(status: number, text: string, retryAfter: string | null): Failure {
+function failureOf(status: number, text: string, asked: RetryAfter): Failure {
   const kind =
     status === 400 || status === 413 ? 'rejected' : status === 401 || status === 403 ? 'denied' : 'unavailable';
   const { error } = parsed(text);
-  const retryAfterMs = retryAfterOf(retryAfter);
+  const wait = retryAfterMs(asked, longestRetryAfterMs);
   return {
     kind,
     reason: isRejection(error) ? error : 'unknown',
     because: `the controller answered ${status}: ${oneLine(text, 200)}`,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(wait !== undefined && { retryAfterMs: wait }),
   };
 }
 
@@ -174,7 +169,10 @@ export function connectController(
       const text = await response.text();
       const accepted = response.ok ? parse(parsed(text)) : undefined;
       if (accepted !== undefined) return accepted;
-      const failure = failureOf(response.status, text, response.headers.get('retry-after'));
+      const failure = failureOf(response.status, text, {
+        value: response.headers.get('retry-after'),
+        date: response.headers.get('date'),
+      });
       // A kept connection always leads to the same pod; the Service routes a new one to the new leader.
       // `too-many` comes from the leader, which another handshake would only burden more.
       if (failure.kind === 'unavailable' && response.status !== 429) await drop();

@@ -27,8 +27,8 @@ export interface SourceTraits {
   readonly actions?: Readonly<Record<string, Action>>;
   /** What may be reported shortly after it: an incident waits that long. */
   readonly mayPrecede?: string;
-  /** Its faults stand in objects that a release does not read: their ids are recorded on the node, so that they do not count again. */
-  readonly recordedAtRelease?: true;
+  /** Codes of faults that stand in objects which a release does not read: their ids are recorded on the node, so that they do not count again. */
+  readonly recordedAtRelease?: RegExp;
   /** Strongest response to its faults, whatever their action. */
   readonly atMost?: 'record' | 'warn';
 }
@@ -136,6 +136,8 @@ export const faultSources = {
     about: 'node',
     // The device plugin of NVIDIA withdraws a GPU after a critical Xid only; a reset of it is the least that follows.
     actions: { 'allocatable/missing-devices': 'reset-gpu', 'allocatable/unhealthy-device': 'reset-gpu' },
+    // It stands in the status of a pod.
+    recordedAtRelease: /^allocatable\/unhealthy-device$/,
     blame: 'hardware',
   },
   'device-plugin': {
@@ -145,7 +147,7 @@ export const faultSources = {
     reporter: 'controller',
     codes: /^ascend\/[\w-]{1,40}$/,
     about: 'node',
-    recordedAtRelease: true,
+    recordedAtRelease: /^ascend\//,
     blame: 'hardware',
   },
   external: {

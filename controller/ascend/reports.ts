@@ -11,7 +11,7 @@ import {
   type Occurrence,
   type Occurrences,
   subjectKey,
-} from '../../faults/ascend/occurrences.ts';
+} from '../../faults/occurrences.ts';
 import type { Unobserved } from '../../faults/finding.ts';
 import { foundFault } from '../../faults/found-fault.ts';
 import { limitedTo } from '../../kube/client/parallel.ts';

@@ -162,6 +162,7 @@ export function openPoller(options: PollerOptions): Poller {
 
   async function run(): Promise<void> {
     for (let failures = 0; !signal.aborted;) {
+      let retryAfterMs = 0;
       try {
         await poll();
         if (failures > 0) log.info({ query: name }, 'Loki answers again');
@@ -169,11 +170,12 @@ export function openPoller(options: PollerOptions): Poller {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
+        if (error instanceof KcoverError) retryAfterMs = error.retryAfterMs ?? 0;
         if (Number.isInteger(Math.log2(failures))) logFailure(error, failures);
       }
       metrics.lokiUnavailable.set({ query: name }, failures > 0 ? 1 : 0);
       const pauseMs = Math.min(longestPauseMs, settings.interval * 2 ** Math.min(failures, 10));
-      await pause(Math.max(settings.interval, pauseMs), signal);
+      await pause(Math.max(settings.interval, pauseMs, retryAfterMs), signal);
     }
   }
 

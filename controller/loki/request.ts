@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
+import { retryAfterMs } from '../../contract/retry-after.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
 import { readAnswer } from './answer.ts';
@@ -13,8 +14,11 @@ export type LokiSettings = ControllerSettings['loki'];
 const mostBytes = 16 * 1024 * 1024;
 const mostErrorBytes = 4096;
 
-const unavailable = (because: string, remedy?: string): KcoverError =>
-  new KcoverError('loki.unavailable', because, remedy === undefined ? {} : { remedy });
+/** Longest wait that is accepted from `Retry-After`, ms; less where lines would become too old to be read meanwhile. */
+const longestRetryAfterMs = 5 * 60_000;
+
+const unavailable = (because: string, more: { readonly remedy?: string; readonly retryAfterMs?: number } = {}) =>
+  new KcoverError('loki.unavailable', because, more);
 
 /** Why a request was refused; a 429 and a time-out pass by themselves. */
 const remedies: Readonly<Record<number, string>> = {
@@ -40,7 +44,7 @@ export function lokiRequest(settings: LokiSettings, query: string, ended: AbortS
     try {
       // A redirect could carry the token to another host.
       const response = await fetch(url, { headers: await headersOf(settings), redirect: 'error', signal });
-      if (response.status !== 200) throw await refusalOf(response);
+      if (response.status !== 200) throw await refusalOf(response, Math.min(longestRetryAfterMs, settings.oldest / 2));
       const text = await bodyOf(response, mostBytes);
       if (text === undefined) return 'too-large';
       const lines = readAnswer(text);
@@ -61,9 +65,15 @@ async function headersOf({ tenant, tokenFile }: LokiSettings): Promise<Record<st
   return headers;
 }
 
-async function refusalOf(response: Response): Promise<KcoverError> {
+async function refusalOf(response: Response, longestWaitMs: number): Promise<KcoverError> {
   const text = foreignText((await bodyOf(response, mostErrorBytes)) ?? '', 300);
-  return unavailable(`HTTP ${response.status}${text === '' ? '' : `: ${text}`}`, remedies[response.status]);
+  const remedy = remedies[response.status];
+  const asked = { value: response.headers.get('retry-after'), date: response.headers.get('date') };
+  const wait = retryAfterMs(asked, longestWaitMs);
+  return unavailable(`HTTP ${response.status}${text === '' ? '' : `: ${text}`}`, {
+    ...(remedy !== undefined && { remedy }),
+    ...(wait !== undefined && { retryAfterMs: wait }),
+  });
 }
 
 /** Undefined when it is larger than `most` bytes. */

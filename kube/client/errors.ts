@@ -2,6 +2,7 @@
 
 import { ApiException } from '@kubernetes/client-node';
 import { type ErrorCode, KcoverError } from '../../contract/errors.ts';
+import { retryAfterMs } from '../../contract/retry-after.ts';
 
 const codeOf = (error: unknown): number | undefined => (error instanceof ApiException ? error.code : undefined);
 
@@ -38,13 +39,15 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Longest wait that is accepted from `Retry-After`, ms. */
+const longestRetryAfterMs = 60_000;
+
 /** The error of the catalogue for an HTTP status. */
 export function answerError(status: number, body: unknown, retryAfter: string | undefined, doing: string): KcoverError {
   const said = statusMessage(body);
   const because = `${doing}: ${status}${said ? ` ${said}` : ''}`;
-  const seconds = Number(retryAfter);
-  const wait =
-    retryAfter !== undefined && Number.isFinite(seconds) ? { retryAfterMs: Math.min(seconds, 60) * 1000 } : {};
+  const asked = retryAfterMs({ value: retryAfter }, longestRetryAfterMs);
+  const wait = asked === undefined ? {} : { retryAfterMs: asked };
   if (status === 429) return new KcoverError('kube.throttled', because, wait);
   if (status === 409) return new KcoverError('kube.conflict', because);
   // 401 is transient too: tokens are rotated, and an API server that starts cannot authenticate anyone yet.

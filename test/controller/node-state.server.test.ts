@@ -124,7 +124,10 @@ describe('what others write on a node', () => {
       containerStatuses: [{ name: container, allocatedResourcesStatus: [{ name: gpu, resources }] }],
     };
     await rig.api.core.patchNamespacedPodStatus({ name: podName, namespace, body: { status } }, strategicMerge);
-    const all = await rig.awaitSignal(nodeWorkflowId(pod?.spec?.nodeName ?? ''), `allocatable/pod/${podUid}/GPU-5d00`);
+    const all = await rig.awaitSignal(
+      nodeWorkflowId(pod?.spec?.nodeName ?? ''),
+      `allocatable/pod/${podUid}/GPU-5d00/unhealthy-device/reset-gpu`,
+    );
     expect(all.filter((id) => id.startsWith(`allocatable/pod/${podUid}`))).toHaveLength(1);
   });
 

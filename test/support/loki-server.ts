@@ -28,6 +28,10 @@ export interface LokiServer {
   push(...lines: readonly StoredLine[]): void;
   /** The next requests are answered so. */
   fail(...answers: readonly { readonly status: number; readonly text: string }[]): void;
+  /** Every request of the next `ms` is answered with 429 and when to come again. */
+  limitFor(ms: number, form: 'seconds' | 'date'): void;
+  /** Requests that were answered so. */
+  readonly limited: () => number;
   close(): Promise<void>;
 }
 
@@ -37,6 +41,8 @@ export async function startLokiServer({ tenant }: { readonly tenant?: string } =
   const stored = new Map<string, StoredLine>();
   const asked: { query: string; start: bigint; end: bigint; limit: number }[] = [];
   const headers: IncomingMessage['headers'][] = [];
+  let limit = { until: 0, form: 'seconds' };
+  let limited = 0;
   const failures: { readonly status: number; readonly text: string }[] = [];
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
@@ -46,17 +52,25 @@ export async function startLokiServer({ tenant }: { readonly tenant?: string } =
     if (url.pathname !== '/loki/api/v1/query_range') return say(404, '404 page not found');
     const failure = failures.shift();
     if (failure) return say(failure.status, failure.text);
+    const remaining = limit.until - Date.now();
+    if (remaining > 0) {
+      limited += 1;
+      // Both forms have whole seconds.
+      const date = new Date(Math.ceil(limit.until / 1000) * 1000).toUTCString();
+      response.setHeader('retry-after', limit.form === 'date' ? date : Math.ceil(remaining / 1000));
+      return say(429, 'too many outstanding requests');
+    }
     if (tenant !== undefined && request.headers['x-scope-orgid'] !== tenant) return say(401, 'no org id\n');
     const value = (name: string, byDefault: string) => url.searchParams.get(name) ?? byDefault;
-    const [start, end, limit] = [BigInt(value('start', '0')), BigInt(value('end', '0')), Number(value('limit', '100'))];
-    asked.push({ query: value('query', ''), start, end, limit });
-    if (limit > mostEntries)
-      return say(400, `max entries limit per query exceeded, limit > max_entries_limit (${limit} > ${mostEntries})`);
+    const [start, end, most] = [BigInt(value('start', '0')), BigInt(value('end', '0')), Number(value('limit', '100'))];
+    asked.push({ query: value('query', ''), start, end, limit: most });
+    if (most > mostEntries)
+      return say(400, `max entries limit per query exceeded, limit > max_entries_limit (${most} > ${mostEntries})`);
     const isForward = value('direction', 'backward') === 'forward';
     const found = [...stored.values()]
       .filter(({ at }) => start <= at && at < end)
       .toSorted((a, b) => Number(a.at - b.at) * (isForward ? 1 : -1))
-      .slice(0, limit);
+      .slice(0, most);
     const categorised = request.headers['x-loki-response-encoding-flags'] === 'categorize-labels';
     const body = JSON.stringify({
       status: 'success',
@@ -72,6 +86,8 @@ export async function startLokiServer({ tenant }: { readonly tenant?: string } =
     asked,
     headers,
     push: (...lines) => lines.forEach((line) => stored.set(`${keyOf(line.stream)} ${line.at} ${line.line}`, line)),
+    limitFor: (ms, form) => void (limit = { until: Date.now() + ms, form }),
+    limited: () => limited,
     fail: (...answers) => void failures.push(...answers),
     close: () =>
       new Promise((resolve) => {

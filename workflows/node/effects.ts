@@ -137,7 +137,9 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
   // A quarantine that is only held has left nothing on the node, but what was judged is written there all the same.
   const incident = onNode ?? held?.incident;
   if (!view || incident === undefined) return { kind: 'released', removed: false, at: Date.now() };
-  const reported = state.faults.filter(({ source }) => traitsOf(source).recordedAtRelease).map(({ id }) => id);
+  const reported = state.faults
+    .filter(({ source, code }) => traitsOf(source).recordedAtRelease?.test(code) === true)
+    .map(({ id }) => id);
   const answer = await attempt(
     perform('releaseNode', `release ${node}: ${request.by}: ${request.reason}`, {
       node,

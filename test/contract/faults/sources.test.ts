@@ -48,6 +48,14 @@ describe('the sources of faults', () => {
     expect(others).toEqual([]);
   });
 
+  it.each([
+    ['ascend/80E01801', 'device-plugin', true],
+    ['allocatable/unhealthy-device', 'allocatable', true],
+    ['allocatable/missing-devices', 'allocatable', false],
+  ] as const)('are recorded at a release where it does not read their objects: %s', (code, source, isRecorded) => {
+    expect(traitsOf(source).recordedAtRelease?.test(code) ?? false).toBe(isRecorded);
+  });
+
   it('of an agent are those that the intake accepts', () => {
     expect(sourcesOf('agent')).toEqual(['kernel', 'link', 'smi', 'disk', 'clock', 'script']);
   });

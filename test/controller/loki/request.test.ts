@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { KcoverError } from '../../../contract/errors.ts';
 import { controllerSettings } from '../../../contract/settings/settings.schema.ts';
 import { lokiRequest } from '../../../controller/loki/request.ts';
 import { type LokiServer, startLokiServer } from '../../support/loki-server.ts';
@@ -59,6 +60,17 @@ describe('a request to Loki', () => {
       because: expect.stringMatching(new RegExp(`^HTTP ${status}: [^\\u001b\\n]+$`)),
       advice: expect.stringContaining(advice),
     });
+  });
+
+  it('hands on when Loki wants to be asked again, at most five minutes, and never so late that lines are lost', async () => {
+    const server = await loki();
+    const waitOf = async (ms: number, more: object = {}) => {
+      server.limitFor(ms, 'seconds');
+      return requestTo(server.url, more)(range).catch((error: unknown) => (error as KcoverError).retryAfterMs);
+    };
+    expect(await waitOf(7000)).toBe(7000);
+    expect(await waitOf(3_600_000)).toBe(300_000);
+    expect(await waitOf(3_600_000, { oldest: '4m', overlap: '1m' })).toBe(120_000);
   });
 
   it('refuses a limit that this Loki does not allow', async () => {
@@ -131,4 +143,27 @@ describe('a poller that runs', () => {
     expect(rig.logged.filter((line) => line.includes('loki.unavailable'))).toHaveLength(2);
     expect(rig.logged.filter((line) => line.includes('Loki answers again'))).toHaveLength(1);
   });
+
+  it.each(['seconds', 'date'] as const)(
+    'does not ask before the time that Loki names in %s, and loses no line of that time',
+    async (form) => {
+      const server = await loki();
+      const ended = new AbortController();
+      closing.push(() => Promise.resolve(ended.abort()));
+      const rig = rigOf(requestTo(server.url, {}, ended.signal));
+      const settings = controllerSettings.parse({ loki: { interval: '10ms', delay: '0s' } }).loki;
+      const running = rig.open({ settings, signal: ended.signal }).run();
+      rig.now = start + 20_000;
+      while (server.asked.length === 0) await sleep(5);
+      server.limitFor(1500, form);
+      while (server.limited() === 0) await sleep(5);
+      rig.now = start + 60_000;
+      server.push(xid(30_000));
+      while (rig.sent.length === 0) await sleep(5);
+      ended.abort();
+      await running;
+      expect(server.limited()).toBe(1);
+      expect(rig.sent).toMatchObject([{ code: 'xid/79', node: 'gpu-1' }]);
+    },
+  );
 });

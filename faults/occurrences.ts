@@ -1,10 +1,17 @@
-/** Tells one occurrence of a fault in a ConfigMap from the next, however often it is read. Pure. */
+/** Tells one occurrence of a fault that an object shows from the next, however often it is read. Pure. */
 
-import type { AscendFault } from './fault.ts';
+import type { Finding } from './finding.ts';
+
+/** A fault that an object shows. */
+interface Shown {
+  readonly finding: Finding;
+  /** When it began, RFC 3339; absent where the object does not say it. */
+  readonly since?: string;
+}
 
 /** A fault, with the end of its id. */
-export interface Occurrence extends AscendFault {
-  /** The same while the fault stays in the ConfigMap, also after a restart of kcover; another one when it comes back. */
+export interface Occurrence extends Shown {
+  /** The same while the object shows it, also after a restart of kcover; another one when it comes back. */
   readonly key: string;
 }
 
@@ -21,14 +28,14 @@ export const noOccurrences: Occurrences = { standing: new Map(), ended: new Map(
 const mostEnded = 256;
 
 /** What a fault says: another level of the same code is another fault. */
-export const subjectKey = ({ finding: { code, device, action, standing } }: AscendFault): string =>
+export const subjectKey = ({ finding: { code, device, action, standing } }: Shown): string =>
   [device ?? 'node', code.slice(code.indexOf('/') + 1), action ?? standing ?? 'none'].join('/');
 
 /**
  * One reading. A fault that stays keeps its key, although a restart of the device plugin gives it another time; faults that say the same count
  * once.
  */
-export function foldOccurrences({ standing, ended }: Occurrences, faults: readonly AscendFault[]): Occurrences {
+export function foldOccurrences({ standing, ended }: Occurrences, faults: readonly Shown[]): Occurrences {
   const now = new Map<string, Occurrence>();
   for (const fault of faults) {
     const subject = subjectKey(fault);
@@ -42,7 +49,7 @@ export function foldOccurrences({ standing, ended }: Occurrences, faults: readon
 }
 
 /** Without a time, the number of the occurrence tells it from the one before. */
-function keyOf(fault: AscendFault, ended: number): string {
+function keyOf(fault: Shown, ended: number): string {
   const subject = subjectKey(fault);
   if (fault.since !== undefined) return `${subject}/${Date.parse(fault.since)}`;
   return ended === 0 ? subject : `${subject}${again}${ended}`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AscendFault } from '../../../faults/ascend/fault.ts';
-import { foldOccurrences, isRecorded, noOccurrences, type Occurrences } from '../../../faults/ascend/occurrences.ts';
+import type { AscendFault } from '../../faults/ascend/fault.ts';
+import { foldOccurrences, isRecorded, noOccurrences, type Occurrences } from '../../faults/occurrences.ts';
 
 const fault = (code: string, since?: string, action: 'reset-gpu' | 'ignore' = 'reset-gpu'): AscendFault => ({
   finding: {
