@@ -37,7 +37,7 @@ describe('completion', () => {
     ]);
     for (const name of Object.keys(commands)) expect(offered[0]?.split(' ')).toContain(name.split(' ')[0]);
     expect(offered.slice(1)).toEqual([
-      'node',
+      'node notify',
       'list history quarantine release',
       '--reason',
       'table json yaml',
