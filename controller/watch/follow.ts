@@ -14,7 +14,7 @@ export interface WatchContext {
   readonly outbox: Outbox;
   readonly metrics: Pick<
     ControllerMetrics,
-    'nodeFaults' | 'podFaults' | 'recoveryLabelsIgnored' | 'unobservable' | 'watchBreaks'
+    'recoveryLabelsIgnored' | 'unobservable' | 'watchBreaks'
   >;
   readonly log: Logger;
   readonly signal: AbortSignal;

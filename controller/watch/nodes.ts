@@ -9,6 +9,7 @@ import {
   faultsOfReturned,
   foldNode,
   missedChangeOf,
+  quarantinedSince,
   type TrackedNode,
   type WatchedNode,
   watchedNodeOf,
@@ -50,6 +51,8 @@ export interface NodesWatch {
   /** Names of the nodes with accelerators. */
   accelerated(): readonly string[];
   readonly offered: NodeStateWatch['offered'];
+  /** Nodes that kcover quarantined, and since when: ms since the epoch. */
+  quarantines(): ReadonlyMap<string, number>;
   /** Sends a fault to the workflow of its node. */
   report(node: string, fault: Fault): void;
   /** Resolves when node workflows were notified of changes while no controller led, and returned machines were checked. */
@@ -60,6 +63,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   const { taint, workflows, observer, log, signal, lookAgainMs = [500, 2000, 10_000, 60_000] } = options;
   const trackedNodes = new Map<string, TrackedNode>();
   const accelerators = new Map<string, Amounts>();
+  const quarantines = new Map<string, number>();
   /** UIDs that were checked for a returned machine. */
   const looked = new Set<string>();
   let listed = false;
@@ -85,6 +89,9 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       const seen = type === 'deleted' ? undefined : watchedNodeOf(view);
       if (seen) accelerators.set(view.name, acceleratorsOf(object));
       else accelerators.delete(view.name);
+      const since = seen && quarantinedSince(view);
+      if (since === undefined) quarantines.delete(view.name);
+      else quarantines.set(view.name, since);
       fold(view.name, seen);
       if (seen) {
         outages.see(object);
@@ -117,7 +124,6 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
 
   function report(node: string, fault: Fault): void {
     log.warn({ node, fault }, 'a fault of a node');
-    options.metrics.nodeFaults.inc({ code: fault.code });
     followNode(node);
     enqueue(options, faultMessage({ kind: 'node', node }, fault));
   }
@@ -191,6 +197,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     acceleratorsOf: (node) => accelerators.get(node),
     accelerated: outages.accelerated,
     offered: state.offered,
+    quarantines: () => quarantines,
     report,
     settled,
   };

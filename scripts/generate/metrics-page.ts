@@ -23,9 +23,12 @@ export const metricsPage = (): string =>
     .join('\n\n')
     .trimEnd() + '\n';
 
-const row = ({ name, help, labelNames }: MetricEntry): readonly string[] => [
+const row = ({ name, help, labelNames, buckets }: MetricEntry): readonly string[] => [
   `\`${name}\``,
-  name.endsWith('_total') ? 'counter' : 'gauge',
+  kindOf(name, buckets),
   labelNames.map((label) => `\`${label}\``).join(', '),
   help,
 ];
+
+const kindOf = (name: string, buckets: readonly number[] | undefined): string =>
+  buckets ? 'histogram' : name.endsWith('_total') ? 'counter' : 'gauge';

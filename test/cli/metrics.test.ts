@@ -22,7 +22,7 @@ const status: AgentStatus = {
   progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
   logs: { followed: 2, lines: 70, skipped: 9, sent: 4, failures: 1 },
 };
-const readings = { leading: () => true, messagesWaiting: () => 1, agentsLive: () => 2, agentsSilent: () => ['gpu-3'] };
+const readings = { leading: () => true, messagesWaiting: () => 1, agentsLive: () => 2, agentsSilent: () => ['gpu-3'], quarantines: () => new Map() };
 
 const namesIn = (registry: Registry) => registry.getMetricsAsArray().map(({ name }) => name);
 
