@@ -26,9 +26,9 @@ export const temporalMetrics = {
     help: 'From the scheduling of an activity to its start',
     labelNames: ['task_queue'],
   },
-  requestFailures: {
-    name: 'temporal_request_failure_total',
-    help: 'Requests to Temporal that failed, each attempt counted',
+  requestTime: {
+    name: 'temporal_request_latency_seconds',
+    help: 'Duration of requests to Temporal that do not wait for work',
     labelNames: ['operation'],
   },
 } as const satisfies Readonly<Record<string, MetricEntry>>;

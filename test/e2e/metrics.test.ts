@@ -1,7 +1,8 @@
 /** What Prometheus reads from the roles while a job is recovered. */
 
-import { writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { temporalMetrics } from '../../contract/metrics/temporal.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import type { Server } from '../../testbed/servers/server.ts';
@@ -25,7 +26,7 @@ const serves = (role: Server, sample: RegExp): Promise<string> =>
   });
 
 describe('the metrics of a recovery', () => {
-  it('name the fault, the quarantined node, the open recovery, and in the end its outcome and duration', async () => {
+  it('name the fault and the quarantined node, and in the end the outcome and the duration', async () => {
     const { controller, workers } = live.kcover;
     const [worker] = workers;
     const job = await live.pytorch();
@@ -49,7 +50,28 @@ describe('the metrics of a recovery', () => {
     const counted = await serves(worker, /^kcover_recovery_duration_seconds_count\{outcome="restarted"\} 1$/m);
     expect(counted).toMatch(/^kcover_recoveries_total\{outcome="restarted"\} 1$/m);
     expect(counted).toMatch(/^kcover_recoveries_total\{outcome="escalated"\} 0$/m);
-    writeFileSync('/tmp/worker-metrics.txt', counted);
-    writeFileSync('/tmp/controller-metrics.txt', await live.kcover.metricsOf(controller));
+  });
+
+  it('include those of Temporal that alerts and dashboard read, with their labels', async () => {
+    const [worker] = live.kcover.workers;
+    if (!worker) throw new Error('a worker is needed');
+    // Its tasks fail, because the worker does not know this type.
+    const workflowType = 'unknownToTheWorker';
+    const options = { taskQueue: 'kcover', workflowId: `unknown-${randomUUID()}` };
+    const handle = await live.temporal.workflow.start(workflowType, options);
+    try {
+      const failed = temporalMetrics.workflowTasksFailed.name;
+      const text = await serves(
+        worker,
+        new RegExp(`^${failed}\\{[^}]*workflow_type="${workflowType}"[^}]*\\} [1-9]`, 'm'),
+      );
+      const missing = Object.values(temporalMetrics).filter(({ name, labelNames }) => {
+        const sample = text.split('\n').find((line) => new RegExp(`^${name}(_bucket)?\\{`).test(line)) ?? '';
+        return !labelNames.every((label) => sample.includes(`${label}="`));
+      });
+      expect(missing).toEqual([]);
+    } finally {
+      await handle.terminate('the test is over');
+    }
   });
 });
