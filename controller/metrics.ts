@@ -23,6 +23,7 @@ export interface ControllerMetrics {
   readonly trainingSlowdowns: Counter;
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
+  readonly temporalAnswers: Gauge;
   readonly recoveriesOpen: Gauge<'phase'>;
   readonly unobservable: Gauge<'what'>;
   readonly recoveryLabelsIgnored: Counter;
@@ -90,6 +91,9 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     },
   });
   const faults = new Counter({ ...table.faults, registers });
+  const temporalAnswers = new Gauge({ ...table.temporalAnswers, registers });
+  // A gauge without labels begins at 0, which would say that Temporal does not answer.
+  temporalAnswers.remove();
   const codeLabel = firstValues(mostCodes);
   const gaps = new Counter({ ...table.gaps, registers });
   // From zero on, so that the first gap is an increase.
@@ -112,6 +116,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     trainingSlowdowns: new Counter({ ...table.trainingSlowdowns, registers }),
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
+    temporalAnswers,
     recoveriesOpen: new Gauge({ ...table.recoveriesOpen, registers }),
     unobservable: new Gauge({ ...table.unobservable, registers }),
     recoveryLabelsIgnored: new Counter({ ...table.recoveryLabelsIgnored, registers }),

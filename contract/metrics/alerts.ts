@@ -47,10 +47,10 @@ export const alertTable = {
   KcoverTemporalUnreachable: {
     severity: 'critical',
     for: '5m',
-    expression: `sum(increase(${controller.signalFailures.name}[5m])) > 0 unless sum(increase(${controller.signalsSent.name}[5m])) > 0`,
-    summary: 'Temporal accepts no message of kcover',
+    expression: `(max(${controller.temporalAnswers.name}) < 1 or sum(increase(${controller.signalFailures.name}[5m])) > 0) unless sum(increase(${controller.signalsSent.name}[5m])) > 0`,
+    summary: 'Temporal does not answer kcover',
     description:
-      'Every call of the leading controller has failed for ten minutes. Faults wait in the controller and on the nodes.',
+      'The leading controller reaches Temporal for nothing. Faults wait in the controller and on the nodes, and nothing is decided.',
   },
   KcoverWorkflowTasksFail: {
     severity: 'critical',

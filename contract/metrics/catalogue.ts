@@ -135,6 +135,11 @@ export const metricTable = {
       help: 'When kcover began to quarantine the node; only nodes with its taint, and only of the leader',
       labelNames: ['node'],
     },
+    temporalAnswers: {
+      name: 'kcover_temporal_answers',
+      help: '1 while Temporal answers the leader, 0 while it does not; asked every 30 s, none of another controller',
+      labelNames: [],
+    },
     recoveriesOpen: {
       name: 'kcover_recoveries_open',
       help: 'Recoveries that have not ended, by phase; read from Temporal by the leader every 30 s, no value while Temporal does not answer',

@@ -180,7 +180,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
       return outbox.send(faultMessage({ kind: 'node', node }, fault));
     },
   }).catch((error: unknown) => log.error({ err: error }, 'defect: Loki is no longer read'));
-  countOpenRecoveries({ workflows, gauge: metrics.recoveriesOpen, log, signal }).catch((error: unknown) =>
+  countOpenRecoveries({ workflows, metrics, log, signal }).catch((error: unknown) =>
     log.error({ err: error }, 'defect: open recoveries are no longer counted'),
   );
   let isUpToDate = false;

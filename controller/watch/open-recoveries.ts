@@ -1,29 +1,32 @@
-/** Counts the open recoveries by phase: only Temporal knows how long each of them has been held, because no process keeps that. */
+/** Asks Temporal for the open recoveries: no process keeps how many are held, and without a question nobody notices that Temporal is gone. */
 
 import type { Logger } from 'pino';
-import type { Gauge } from 'prom-client';
+import type { ControllerMetrics } from '../metrics.ts';
 import type { Workflows } from '../temporal.ts';
 import { pause } from './retry-while-leading.ts';
 
 export interface OpenRecoveriesOptions {
   readonly workflows: Pick<Workflows, 'openRecoveries'>;
-  readonly gauge: Gauge<'phase'>;
+  readonly metrics: Pick<ControllerMetrics, 'recoveriesOpen' | 'temporalAnswers'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly everyMs?: number;
 }
 
-/** Resolves when the signal aborts. Without an answer the gauge has no value, because an old count would hide the outage. */
+/** Resolves when the signal aborts. Without an answer there is no count, because an old one would look like a current one. */
 export async function countOpenRecoveries(options: OpenRecoveriesOptions): Promise<void> {
-  const { workflows, gauge, log, signal, everyMs = 30_000 } = options;
+  const { workflows, metrics, log, signal, everyMs = 30_000 } = options;
   while (!signal.aborted) {
     const counts = await workflows.openRecoveries().catch((error: unknown) => {
       log.debug({ err: error }, 'open recoveries cannot be counted now');
-      return new Map<string, number>();
+      return undefined;
     });
-    gauge.reset();
-    if (!signal.aborted) for (const [phase, count] of counts) gauge.set({ phase }, count);
+    if (signal.aborted) break;
+    metrics.temporalAnswers.set(counts ? 1 : 0);
+    metrics.recoveriesOpen.reset();
+    for (const [phase, count] of counts ?? []) metrics.recoveriesOpen.set({ phase }, count);
     await pause(everyMs, signal);
   }
-  gauge.reset();
+  metrics.temporalAnswers.remove();
+  metrics.recoveriesOpen.reset();
 }

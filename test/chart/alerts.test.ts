@@ -32,17 +32,16 @@ const cases: Readonly<Record<AlertName, Cases>> = {
     quiet: { at: '6m', series: { 'kcover_build_info{role="worker",version="1"}': '1x20' } },
   },
   KcoverTemporalUnreachable: {
+    // There is nothing to send, and the question has no answer.
     fires: {
       at: '20m',
-      series: {
-        'kcover_signal_failures_total{signal="start"}': '0+1x30',
-        'kcover_signals_sent_total{signal="start"}': '5x30',
-      },
+      series: { 'kcover_temporal_answers{pod="a"}': '0x30', 'kcover_signals_sent_total{signal="start"}': '5x30' },
     },
     // Some calls fail, others arrive.
     quiet: {
       at: '20m',
       series: {
+        'kcover_temporal_answers{pod="a"}': '1x30',
         'kcover_signal_failures_total{signal="start"}': '0+1x30',
         'kcover_signals_sent_total{signal="start"}': '5+1x30',
       },
@@ -175,5 +174,12 @@ describe('the alert', () => {
 
   it.each(names)('%s does not fire where nothing is wrong for long', async (alert) => {
     expect(await judge(alert, cases[alert].quiet, [])).toBe('');
+  });
+
+  it('KcoverTemporalUnreachable also fires where questions are answered and every message is refused', async () => {
+    const series = { kcover_temporal_answers: '1x30', 'kcover_signal_failures_total{signal="start"}': '0+1x30' };
+    expect(
+      await judge('KcoverTemporalUnreachable', { at: '20m', series }, [expected('KcoverTemporalUnreachable', {})]),
+    ).toBe('');
   });
 });

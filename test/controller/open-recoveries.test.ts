@@ -1,44 +1,41 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { Gauge, Registry } from 'prom-client';
-import { metricTable } from '../../contract/metrics/catalogue.ts';
+import { Registry } from 'prom-client';
+import { controllerMetrics } from '../../controller/metrics.ts';
 import { countOpenRecoveries } from '../../controller/watch/open-recoveries.ts';
 
+const readings = {
+  leading: () => true,
+  messagesWaiting: () => 0,
+  agentsLive: () => 0,
+  agentsSilent: () => [],
+  quarantines: () => new Map(),
+};
+
 describe('the count of open recoveries', () => {
-  it('follows Temporal, and has no value while Temporal does not answer or nobody leads', async () => {
-    const gauge = new Gauge({ ...metricTable.controller.recoveriesOpen, registers: [new Registry()] });
+  it('follows Temporal, and has no value while Temporal does not answer or this controller does not lead', async () => {
+    const registry = new Registry();
+    const metrics = controllerMetrics(registry, readings);
     const over = new AbortController();
-    const seen: unknown[] = [];
-    const answers = [
-      new Map([
-        ['held', 2],
-        ['stopping', 1],
-      ]),
-      new Map([['stopping', 1]]),
-      undefined,
-      new Map([['held', 1]]),
-    ];
+    const served = async () =>
+      (await registry.metrics()).split('\n').filter((line) => /^kcover_(recoveries_open|temporal_answers)/.test(line));
+    const answers = [new Map([['held', 2]]), new Map([['stopping', 1]]), undefined, new Map([['held', 1]])];
+    const seen: string[][] = [];
     const openRecoveries = async (): Promise<ReadonlyMap<string, number>> => {
-      seen.push((await gauge.get()).values.map(({ labels, value }) => [labels.phase, value]));
+      seen.push(await served());
       const answer = answers.shift();
       if (answers.length === 0) over.abort();
       if (!answer) throw new Error('Temporal does not answer');
       return answer;
     };
     const log = pino({ level: 'silent' });
-    await countOpenRecoveries({ workflows: { openRecoveries }, gauge, log, signal: over.signal, everyMs: 1 });
-    await sleep(0);
-    seen.push((await gauge.get()).values);
+    await countOpenRecoveries({ workflows: { openRecoveries }, metrics, log, signal: over.signal, everyMs: 1 });
     expect(seen).toEqual([
       [],
-      [
-        ['held', 2],
-        ['stopping', 1],
-      ],
-      [['stopping', 1]],
-      [],
-      [],
+      ['kcover_temporal_answers 1', 'kcover_recoveries_open{phase="held"} 2'],
+      ['kcover_temporal_answers 1', 'kcover_recoveries_open{phase="stopping"} 1'],
+      ['kcover_temporal_answers 0'],
     ]);
+    expect(await served()).toEqual([]);
   });
 });
