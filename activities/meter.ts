@@ -3,6 +3,7 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
+import type { Outcome } from '../contract/recovery/outcomes.ts';
 import type { Activities } from '../contract/wire/activities.ts';
 import { mapActivities } from './map-activities.ts';
 
@@ -16,7 +17,7 @@ export interface Meter {
   quarantined(taint: string): void;
   released(): void;
   stopped(by: string, result: string, forced: number): void;
-  ended(outcome: string): void;
+  ended(outcome: Outcome, seconds: number): void;
   stuck(): void;
   notified(route: string): void;
   failed(activity: string, code: string): void;
@@ -43,8 +44,11 @@ const observers = (meter: Meter): Observers => ({
     meter.stopped(by, result.kind, 'forced' in result ? (result.forced ?? []).length : 0),
   lookAtRecovery: (seen) => void (seen.kind === 'running' && seen.stuck !== undefined && meter.stuck()),
   deliverNotification: (_, { route }) => meter.notified(route),
-  recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome)),
+  recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome, secondsOf(record))),
 });
+
+const secondsOf = ({ startedAt, endedAt }: { readonly startedAt: string; readonly endedAt: string }): number =>
+  (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
 
 /** Frequent activities that change nothing. */
 const quiet = /^(observe|decide|find|lookAt)/;

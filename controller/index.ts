@@ -64,6 +64,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     messagesWaiting: () => term?.outbox.waiting() ?? 0,
     agentsLive: () => agents.seenWithin(settings.agents.silent),
     agentsSilent: () => (term ? silentNodes(term.liveness(), now()) : []),
+    quarantines: () => term?.nodes.quarantines() ?? new Map(),
   });
   certificateMetric(options.metrics, certificate.expires);
   const { intake: intakeSettings, preflight, progress } = settings;

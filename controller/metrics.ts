@@ -1,7 +1,10 @@
 /** The controller's metrics. */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Fault } from '../contract/faults/faults.ts';
+import { traitsOf } from '../contract/faults/sources.ts';
 import { metricTable } from '../contract/metrics/catalogue.ts';
+import { gapKinds } from '../contract/wire/reports.ts';
 
 export interface ControllerMetrics {
   readonly reportsAccepted: Counter;
@@ -20,8 +23,8 @@ export interface ControllerMetrics {
   readonly trainingSlowdowns: Counter;
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
-  readonly podFaults: Counter<'code'>;
-  readonly nodeFaults: Counter<'code'>;
+  readonly temporalAnswers: Gauge;
+  readonly recoveriesOpen: Gauge<'phase'>;
   readonly unobservable: Gauge<'what'>;
   readonly recoveryLabelsIgnored: Counter;
   readonly lokiUnavailable: Gauge<'query'>;
@@ -29,6 +32,8 @@ export interface ControllerMetrics {
   readonly lokiLines: Counter<'query' | 'result'>;
   readonly lokiGaps: Counter<'query' | 'why'>;
   readonly watchBreaks: Counter<'what'>;
+  /** Counts a fault that Temporal accepted. */
+  readonly faultAccepted: (fault: Pick<Fault, 'source' | 'code'>) => void;
 }
 
 /** Values that are read when the metrics are scraped. */
@@ -38,6 +43,8 @@ export interface Readings {
   readonly agentsLive: () => number;
   /** Names of nodes. */
   readonly agentsSilent: () => readonly string[];
+  /** Nodes that kcover quarantined, and since when: ms since the epoch. */
+  readonly quarantines: () => ReadonlyMap<string, number>;
 }
 
 /** `expires`: ms since the epoch. */
@@ -75,13 +82,29 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
       for (const node of readings.agentsSilent()) this.set({ node }, 1);
     },
   });
+  new Gauge({
+    ...table.quarantinedSince,
+    registers,
+    collect() {
+      this.reset();
+      for (const [node, since] of readings.quarantines()) this.set({ node }, since / 1000);
+    },
+  });
+  const faults = new Counter({ ...table.faults, registers });
+  const temporalAnswers = new Gauge({ ...table.temporalAnswers, registers });
+  // A gauge without labels begins at 0, which would say that Temporal does not answer.
+  temporalAnswers.remove();
+  const codeLabel = firstValues(mostCodes);
+  const gaps = new Counter({ ...table.gaps, registers });
+  // From zero on, so that the first gap is an increase.
+  for (const what of gapKinds) gaps.inc({ what }, 0);
 
   return {
     reportsAccepted: new Counter({ ...table.reportsAccepted, registers }),
     reportsRepeated: new Counter({ ...table.reportsRepeated, registers }),
     faultsSuppressed: new Counter({ ...table.faultsSuppressed, registers }),
     rejected: new Counter({ ...table.rejected, registers }),
-    gaps: new Counter({ ...table.gaps, registers }),
+    gaps,
     externalReports: new Counter({ ...table.externalReports, registers }),
     preflightReports: new Counter({ ...table.preflightReports, registers }),
     preflightRefused: new Counter({ ...table.preflightRefused, registers }),
@@ -93,8 +116,8 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     trainingSlowdowns: new Counter({ ...table.trainingSlowdowns, registers }),
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
-    podFaults: new Counter({ ...table.podFaults, registers }),
-    nodeFaults: new Counter({ ...table.nodeFaults, registers }),
+    temporalAnswers,
+    recoveriesOpen: new Gauge({ ...table.recoveriesOpen, registers }),
     unobservable: new Gauge({ ...table.unobservable, registers }),
     recoveryLabelsIgnored: new Counter({ ...table.recoveryLabelsIgnored, registers }),
     lokiUnavailable: new Gauge({ ...table.lokiUnavailable, registers }),
@@ -102,5 +125,18 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     lokiLines: new Counter({ ...table.lokiLines, registers }),
     lokiGaps: new Counter({ ...table.lokiGaps, registers }),
     watchBreaks: new Counter({ ...table.watchBreaks, registers }),
+    faultAccepted: ({ source, code }) => faults.inc({ about: traitsOf(source).about, code: codeLabel(code) }),
+  };
+}
+
+/** How many codes get a series of their own: an agent or another program names its codes itself. */
+const mostCodes = 300;
+
+/** The first values as they are, and `other` for all further ones. */
+function firstValues(most: number): (value: string) => string {
+  const known = new Set<string>();
+  return (value) => {
+    if (known.size < most) known.add(value);
+    return known.has(value) ? value : 'other';
   };
 }

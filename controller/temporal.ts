@@ -1,9 +1,9 @@
 /** The controller's access to Temporal: calls as signal-with-start, and a few queries of what runs. */
 
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { TypedSearchAttributes } from '@temporalio/common';
+import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { KcoverError } from '../contract/errors.ts';
-import { nodeWorkflowId, workflowTypes } from '../contract/ids.ts';
+import { nodeWorkflowId, type SearchAttribute, workflowTypes } from '../contract/ids.ts';
 import type { NodeOutcome } from '../contract/node/nodes.ts';
 import { searchAttributePairs } from '../contract/wire/search-attributes.ts';
 import { jobStart, nodeStart, preflightStart, type WorkflowStart } from '../contract/wire/starts.ts';
@@ -31,6 +31,8 @@ export interface Workflows {
   /** Names of nodes that were quarantined when their Node object was deleted. */
   nodesGone(): Promise<readonly string[]>;
   lastRun(node: string): Promise<LastRun>;
+  /** How many recoveries have not ended, by phase. */
+  openRecoveries(): Promise<ReadonlyMap<string, number>>;
 }
 
 /** Sends with a deadline; every failure is a `KcoverError` that may be retried. */
@@ -95,8 +97,21 @@ export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions)
       ...new Set(await nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND KcoverOutcome = 'gone'`)),
     ],
     lastRun: (node) => inTime(`look at node/${node}`, () => lastRun(client, node)),
+    openRecoveries: () => inTime('count the open recoveries', () => openRecoveries(client)),
   };
 }
+
+async function openRecoveries(client: Client): Promise<ReadonlyMap<string, number>> {
+  const query = `WorkflowType = '${workflowTypes.recovery}' AND ExecutionStatus = 'Running'`;
+  const counts = new Map<string, number>();
+  for await (const { typedSearchAttributes } of client.workflow.list({ query, pageSize: 1000 })) {
+    const phase = typedSearchAttributes.get(phaseKey) ?? 'unknown';
+    counts.set(phase, (counts.get(phase) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const phaseKey = defineSearchAttributeKey('KcoverPhase' satisfies SearchAttribute, 'KEYWORD');
 
 async function lastRun(client: Client, node: string): Promise<LastRun> {
   try {

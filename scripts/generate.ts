@@ -4,12 +4,14 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { alertRules } from './generate/alert-rules.ts';
 import { admissionPage, chartAdmission } from './generate/chart-admission.ts';
 import { chartRbac } from './generate/chart-rbac.ts';
 import { chartSchema } from './generate/chart-schema.ts';
 import { cliPage } from './generate/cli-page.ts';
 import { conditionsPage } from './generate/conditions-page.ts';
 import { errorsPage } from './generate/errors-page.ts';
+import { grafanaDashboard } from './generate/grafana-dashboard.ts';
 import { metricsPage } from './generate/metrics-page.ts';
 import { policyPage } from './generate/policy-page.ts';
 import { rbacPage, repairPage } from './generate/rbac-page.ts';
@@ -30,6 +32,8 @@ const pages: Readonly<Record<string, (page: string) => string>> = {
   'docs/reference/rbac.yaml': rbacPage,
   'docs/reference/rbac-repair.yaml': repairPage,
   'docs/reference/admission.yaml': admissionPage,
+  'charts/kcover/files/alerts.yaml': alertRules,
+  'charts/kcover/files/dashboard.json': grafanaDashboard,
   'charts/kcover/templates/admission.yaml': chartAdmission,
   'charts/kcover/templates/rbac.yaml': chartRbac,
   'charts/kcover/values.schema.json': chartSchema,

@@ -12,6 +12,9 @@ const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERR
 export const quietLogger = (log: Logger): DefaultLogger =>
   new DefaultLogger('WARN', ({ level, message, meta }: LogEntry) => log[levels[level]]({ ...meta }, message));
 
+/** Names and units as Prometheus wants them, and as kcover's own metrics have them. */
+const conventions = { countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true } as const;
+
 /** Must be called before any other use of the native core. Returns a function that reads its metrics. */
 export async function installRuntime(log: Logger): Promise<() => Promise<string>> {
   const bindAddress = `127.0.0.1:${await freePort()}`;
@@ -26,7 +29,7 @@ export async function installRuntime(log: Logger): Promise<() => Promise<string>
     shutdownSignals: [],
     telemetryOptions: {
       logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
-      metrics: { prometheus: { bindAddress } },
+      metrics: { prometheus: { bindAddress, ...conventions } },
     },
   });
   return () => metricsAt(`http://${bindAddress}/metrics`);

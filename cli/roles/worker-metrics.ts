@@ -1,6 +1,7 @@
-import { Counter, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Meter } from '../../activities/index.ts';
 import { metricTable } from '../../contract/metrics/catalogue.ts';
+import { outcomes } from '../../contract/recovery/outcomes.ts';
 
 /** Metrics of a worker's activities. */
 export function workerMetrics(registry: Registry): Meter {
@@ -13,6 +14,11 @@ export function workerMetrics(registry: Registry): Meter {
   const stops = new Counter({ ...table.stops, registers });
   const forcedPods = new Counter({ ...table.forced, registers });
   const recoveries = new Counter({ ...table.recoveries, registers });
+  const { buckets, ...recoverySeconds } = table.recoverySeconds;
+  const durations = new Histogram({ ...recoverySeconds, buckets: [...buckets], registers });
+  // From zero on, so that the first of them is an increase.
+  for (const outcome of outcomes) recoveries.inc({ outcome }, 0);
+  for (const what of ['quarantine', 'recovery']) held.inc({ what }, 0);
   const stuck = new Counter({ ...table.stuck, registers });
   const notifications = new Counter({ ...table.notifications, registers });
   const failures = new Counter({ ...table.failures, registers });
@@ -25,7 +31,10 @@ export function workerMetrics(registry: Registry): Meter {
       stops.inc({ by, result });
       forcedPods.inc(forced);
     },
-    ended: (outcome) => recoveries.inc({ outcome }),
+    ended(outcome, seconds) {
+      recoveries.inc({ outcome });
+      durations.observe({ outcome }, seconds);
+    },
     stuck: () => stuck.inc(),
     notified: (route) => notifications.inc({ route }),
     failed: (activity, code) => failures.inc({ activity, code }),

@@ -1,6 +1,7 @@
 /**
- * All metrics of kcover, by role. Registries and the reference page are generated from this table.
- * A name that ends in `_total` is a counter, every other a gauge. Labels are bounded: no job, no incident.
+ * All metrics of kcover, by role. Registries, the reference page, alerts and the dashboard are made from this table.
+ * A name that ends in `_total` is a counter, one with buckets a histogram, every other a gauge. Units are base units: seconds and bytes.
+ * Labels are bounded: no job, no incident, no pod.
  */
 
 import { agentMetrics } from './agent.ts';
@@ -11,7 +12,12 @@ export interface MetricEntry {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
+  /** Upper bounds of a histogram, in the unit of the name. */
+  readonly buckets?: readonly number[];
 }
+
+/** From 10 s, each 1.5 times the one before, up to 4 days: a recovery takes seconds, or waits for a person over a weekend. */
+const recoveryBuckets: readonly number[] = Array.from({ length: 27 }, (_, step) => Math.round(10 * 1.5 ** step));
 
 export const metricTable = {
   every: {
@@ -119,11 +125,25 @@ export const metricTable = {
       help: 'Calls that Temporal did not accept, each attempt counted',
       labelNames: ['signal'],
     },
-    podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures sent to workflows', labelNames: ['code'] },
-    nodeFaults: {
-      name: 'kcover_node_faults_total',
-      help: 'Faults of conditions, allocatable and ConfigMaps of Ascend that were sent to workflows of nodes',
-      labelNames: ['code'],
+    faults: {
+      name: 'kcover_faults_total',
+      help: 'Faults that Temporal accepted, whatever reported them, by what they are about (node, pod or job); codes beyond the first 300 count as other',
+      labelNames: ['about', 'code'],
+    },
+    quarantinedSince: {
+      name: 'kcover_node_quarantine_start_timestamp_seconds',
+      help: 'When kcover began to quarantine the node; only nodes with its taint, and only of the leader',
+      labelNames: ['node'],
+    },
+    temporalAnswers: {
+      name: 'kcover_temporal_answers',
+      help: '1 while Temporal answers the leader, 0 while it does not; asked every 30 s, none of another controller',
+      labelNames: [],
+    },
+    recoveriesOpen: {
+      name: 'kcover_recoveries_open',
+      help: 'Recoveries that have not ended, by phase; read from Temporal by the leader every 30 s, no value while Temporal does not answer',
+      labelNames: ['phase'],
     },
     unobservable: {
       name: 'kcover_nodes_unobservable',
@@ -162,6 +182,12 @@ export const metricTable = {
       labelNames: [],
     },
     recoveries: { name: 'kcover_recoveries_total', help: 'Recoveries that ended', labelNames: ['outcome'] },
+    recoverySeconds: {
+      name: 'kcover_recovery_duration_seconds',
+      help: 'From the start of a recovery to its end',
+      labelNames: ['outcome'],
+      buckets: recoveryBuckets,
+    },
     stuck: {
       name: 'kcover_recoveries_stuck_total',
       help: 'Checks that found a recovery whose workflow task keeps failing; one every five minutes while that lasts',

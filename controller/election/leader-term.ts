@@ -18,6 +18,7 @@ import { beginRounds, type Rounds } from '../preflight/rounds/polls.ts';
 import type { RoundPod } from '../preflight/rounds/run.ts';
 import type { Workflows } from '../temporal.ts';
 import { enqueue } from '../watch/follow.ts';
+import { countOpenRecoveries } from '../watch/open-recoveries.ts';
 import { watchJobs } from '../watch/jobs.ts';
 import type { KnownJob } from '../watch/known-jobs.ts';
 import { type NodesWatch, watchNodes } from '../watch/nodes.ts';
@@ -98,7 +99,10 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const queue = openOutbox({
     sender,
     signal,
-    onSent: (call) => metrics.signalsSent.inc({ signal: nameOf(call) }),
+    onSent(call) {
+      metrics.signalsSent.inc({ signal: nameOf(call) });
+      if (call.signal?.name === 'faultsObserved') call.signal.payload.faults.forEach(metrics.faultAccepted);
+    },
     onFailure(call, error, failures) {
       metrics.signalFailures.inc({ signal: nameOf(call) });
       // Logs the first failure, and then ever fewer: an outage of Temporal must not fill the log.
@@ -176,6 +180,9 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
       return outbox.send(faultMessage({ kind: 'node', node }, fault));
     },
   }).catch((error: unknown) => log.error({ err: error }, 'defect: Loki is no longer read'));
+  countOpenRecoveries({ workflows, metrics, log, signal }).catch((error: unknown) =>
+    log.error({ err: error }, 'defect: open recoveries are no longer counted'),
+  );
   let isUpToDate = false;
   Promise.all([jobs.synced, pods.synced]).then(
     () => (isUpToDate = true),

@@ -12,10 +12,7 @@ import { logDefects } from '../log-defects.ts';
 export interface WatchContext {
   readonly kube: Kube;
   readonly outbox: Outbox;
-  readonly metrics: Pick<
-    ControllerMetrics,
-    'nodeFaults' | 'podFaults' | 'recoveryLabelsIgnored' | 'unobservable' | 'watchBreaks'
-  >;
+  readonly metrics: Pick<ControllerMetrics, 'recoveryLabelsIgnored' | 'unobservable' | 'watchBreaks'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }

@@ -10,6 +10,7 @@ import {
   faultsOfReturned,
   foldNode,
   missedChangeOf,
+  quarantinedSince,
   type TrackedNode,
   type WatchedNode,
   watchedNodeOf,
@@ -51,6 +52,8 @@ export interface NodesWatch {
   /** Names of the nodes with accelerators. */
   accelerated(): readonly string[];
   readonly offered: NodeStateWatch['offered'];
+  /** Nodes that kcover quarantined, and since when: ms since the epoch. */
+  quarantines(): ReadonlyMap<string, number>;
   /** Sends a fault to the workflow of its node. */
   report(node: string, fault: Fault): void;
   /** Resolves when node workflows were notified of changes while no controller led, and returned machines were checked. */
@@ -65,6 +68,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   const limited = limitedTo(mostReads);
   const trackedNodes = new Map<string, TrackedNode>();
   const accelerators = new Map<string, Amounts>();
+  const quarantines = new Map<string, number>();
   /** UIDs that were checked for a returned machine. */
   const looked = new Set<string>();
   let listed = false;
@@ -90,6 +94,9 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       const seen = type === 'deleted' ? undefined : watchedNodeOf(view);
       if (seen) accelerators.set(view.name, acceleratorsOf(object));
       else accelerators.delete(view.name);
+      const since = seen && quarantinedSince(view);
+      if (since === undefined) quarantines.delete(view.name);
+      else quarantines.set(view.name, since);
       fold(view.name, seen);
       if (seen) {
         outages.see(object);
@@ -122,7 +129,6 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
 
   function report(node: string, fault: Fault): void {
     log.warn({ node, fault }, 'a fault of a node');
-    options.metrics.nodeFaults.inc({ code: fault.code });
     followNode(node);
     enqueue(options, faultMessage({ kind: 'node', node }, fault));
   }
@@ -196,6 +202,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     acceleratorsOf: (node) => accelerators.get(node),
     accelerated: outages.accelerated,
     offered: state.offered,
+    quarantines: () => quarantines,
     report,
     settled,
   };

@@ -126,7 +126,6 @@ export function watchPods(options: PodsOptions): PodsWatch {
       }
       const reportedOfPod = pod?.reported;
       reportedOfPod?.add(fault.id);
-      options.metrics.podFaults.inc({ code: fault.code });
       const unobservable = fault.node === undefined ? undefined : options.whyUnobservable(fault.node);
       options.log.info({ job: job.ref, fault, unobservable }, 'a pod of the job failed');
       enqueue(

@@ -26,6 +26,14 @@ export const watchedNodeOf = (view: NodeView): WatchedNode => ({
   quarantinedByUs: view.taint?.ours === true,
 });
 
+/** When our quarantine of the node began, by the id of its incident, ms since the epoch; undefined without our taint, or where another client wrote the id. */
+export function quarantinedSince({ name, taint }: NodeView): number | undefined {
+  const prefix = `node/${name}/`;
+  if (taint?.incident?.startsWith(prefix) !== true) return undefined;
+  const since = Date.parse(taint.incident.slice(prefix.length));
+  return Number.isNaN(since) ? undefined : since;
+}
+
 /** Pure fold: what to signal, and the next state. `now` is absent when the object is gone. */
 export function foldNode(
   before: TrackedNode | undefined,

@@ -156,5 +156,19 @@ export const chartValues = z.strictObject({
   }),
   metrics: group({
     serviceMonitor: group({ enabled: flag, interval: z.string().optional(), labels: texts.optional() }),
+    prometheusRule: group({
+      enabled: z.boolean().describe('Alerts for the Prometheus operator').optional(),
+      labels: texts.optional(),
+      runbooks: z
+        .string()
+        .regex(/^(https?:\/\/[\w.~:/%-]+[^/])?$/)
+        .describe('Address of this repository, without the slash at its end, for runbook_url')
+        .optional(),
+    }),
+    dashboard: group({
+      enabled: z.boolean().describe('Dashboard as a ConfigMap for the sidecar of Grafana').optional(),
+      labels: texts.optional(),
+      annotations: texts.optional(),
+    }),
   }),
 });

@@ -13,7 +13,7 @@ export const metricsPage = (): string =>
   [
     generated('contract/metrics/catalogue.ts'),
     '# Metrics',
-    'Every role serves `/metrics` on `health.listen` in the text format of Prometheus. Beside its own metrics, which stand here, each role has the `process_*` and `nodejs_*` metrics of its process, and the worker the `temporal_*` metrics of the Temporal SDK. No label names a job or an incident: those are in Temporal, in Events and in the records.',
+    'Every role serves `/metrics` on `health.listen` in the text format of Prometheus. Beside its own metrics, which stand here, each role has the `process_*` and `nodejs_*` metrics of its process, and the worker the `temporal_*` metrics of the Temporal SDK. [Alerts and a dashboard](../running-the-roles.md#alerts-and-dashboard) are made from the same table. No label names a job or an incident: those are in Temporal, in Events and in the records.',
     ...Object.entries(metricTable).flatMap(([role, entries]) => [
       `## ${titles[role as keyof typeof titles]}`,
       markdownTable(['metric', 'kind', 'labels', 'meaning'], Object.values<MetricEntry>(entries).map(row)),
@@ -23,9 +23,12 @@ export const metricsPage = (): string =>
     .join('\n\n')
     .trimEnd() + '\n';
 
-const row = ({ name, help, labelNames }: MetricEntry): readonly string[] => [
+const row = ({ name, help, labelNames, buckets }: MetricEntry): readonly string[] => [
   `\`${name}\``,
-  name.endsWith('_total') ? 'counter' : 'gauge',
+  kindOf(name, buckets),
   labelNames.map((label) => `\`${label}\``).join(', '),
   help,
 ];
+
+const kindOf = (name: string, buckets: readonly number[] | undefined): string =>
+  buckets ? 'histogram' : name.endsWith('_total') ? 'counter' : 'gauge';

@@ -42,6 +42,9 @@ export function valuesFile(values: object): string {
   return file;
 }
 
+/** The API of the Prometheus operator, which the test cluster does not have. */
+const operatorApi = 'monitoring.coreos.com/v1';
+
 /** Renders without a check of the result. */
 export const tryRender = (...files: readonly string[]): Promise<Finished> =>
   testHelm().run(
@@ -50,6 +53,8 @@ export const tryRender = (...files: readonly string[]): Promise<Finished> =>
     chartDirectory,
     '--namespace',
     ownNamespace,
+    '--api-versions',
+    operatorApi,
     ...files.flatMap((file) => ['--values', file]),
   );
 
@@ -79,6 +84,7 @@ export async function notes(values: object): Promise<string> {
 interface Kinds {
   readonly Certificate: KubernetesObject & { readonly spec?: Readonly<Record<string, unknown>> };
   readonly Namespace: V1Namespace;
+  readonly PrometheusRule: KubernetesObject & { readonly spec?: Readonly<Record<string, unknown>> };
   readonly NetworkPolicy: V1NetworkPolicy;
   readonly ValidatingAdmissionPolicy: V1ValidatingAdmissionPolicy;
   readonly ConfigMap: V1ConfigMap;

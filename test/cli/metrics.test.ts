@@ -22,7 +22,13 @@ const status: AgentStatus = {
   progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
   logs: { followed: 2, lines: 70, skipped: 9, sent: 4, failures: 1 },
 };
-const readings = { leading: () => true, messagesWaiting: () => 1, agentsLive: () => 2, agentsSilent: () => ['gpu-3'] };
+const readings = {
+  leading: () => true,
+  messagesWaiting: () => 1,
+  agentsLive: () => 2,
+  agentsSilent: () => ['gpu-3'],
+  quarantines: () => new Map(),
+};
 
 const namesIn = (registry: Registry) => registry.getMetricsAsArray().map(({ name }) => name);
 
@@ -63,6 +69,17 @@ describe('the metrics of each role', () => {
       'kcover_agent_detector_lines_total{detector="kernel-log"} 7',
     ])
       expect(text).toContain(`${line}\n`);
+  });
+
+  it('get a series of their own for the first codes, and share one beyond them', async () => {
+    const registry = new Registry();
+    const { faultAccepted } = controllerMetrics(registry, readings);
+    for (let code = 0; code < 1000; code++) faultAccepted({ source: 'kernel', code: `xid/${code}` });
+    faultAccepted({ source: 'pod', code: 'xid/7' });
+    const text = await registry.getSingleMetricAsString('kcover_faults_total');
+    expect(text.match(/^kcover_faults_total\{about="node"/gm)).toHaveLength(301);
+    expect(text).toContain('kcover_faults_total{about="node",code="other"} 700');
+    expect(text).toContain('kcover_faults_total{about="pod",code="xid/7"} 1');
   });
 
   it('name the nodes whose agents are silent, and only those', async () => {

@@ -89,6 +89,7 @@ function intake(limits: object = {}) {
       agentsLive: () => 0,
 
       agentsSilent: () => [],
+      quarantines: () => new Map(),
     }),
     log: pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }),
   });

@@ -64,7 +64,11 @@ describe('what others write on a node', () => {
     await conditions(condition('KernelDeadlock', 'True', 'DockerHung'));
     await rig.awaitSignal(nodeWorkflowId(name), idOf('KernelDeadlock'));
     expect(await faults()).toEqual([id, idOf('KernelDeadlock')]);
-    expect(await metric('kcover_node_faults_total')).toContain('code="condition/KernelDeadlock"} 1');
+    const counted = 'kcover_faults_total{about="node",code="condition/KernelDeadlock"} 1';
+    await until('the fault is counted', 10_000, async () => {
+      const text = await metric('kcover_faults_total');
+      return text.includes(counted) ? { found: true } : { missing: text };
+    });
   });
 
   it('is another fault after it was fine, which by itself ends nothing', async () => {

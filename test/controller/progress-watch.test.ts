@@ -113,6 +113,7 @@ beforeEach(() => {
       agentsLive: () => 0,
 
       agentsSilent: () => [],
+      quarantines: () => new Map(),
     }),
     log: pino({ level: 'silent' }),
     signal: over.signal,

@@ -86,3 +86,10 @@ app.kubernetes.io/component: {{ .role }}
 {{- define "kcover.hookNamespace" -}}
 {{- dig "remediation" "namespace" "kcover-hooks" .Values.settings.worker -}}
 {{- end -}}
+
+{{/* Without the API, helm's own message does not say what to do. Arguments: root, and the value that asks for the object. */}}
+{{- define "kcover.needsPrometheusOperator" -}}
+{{- if not (.root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") }}
+{{- fail (printf "%s needs the API monitoring.coreos.com/v1, which this cluster does not have: install the Prometheus operator first, or set it to false; helm template, which asks no cluster, needs --api-versions monitoring.coreos.com/v1" .value) }}
+{{- end }}
+{{- end -}}

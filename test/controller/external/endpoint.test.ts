@@ -58,7 +58,13 @@ function open({ perMinute = 200, burst = 50 } = {}) {
   });
   const registry = new Registry();
   const never = () => 0;
-  const readings = { leading: () => true, messagesWaiting: never, agentsLive: never, agentsSilent: () => [] };
+  const readings = {
+    leading: () => true,
+    messagesWaiting: never,
+    agentsLive: never,
+    agentsSilent: () => [],
+    quarantines: () => new Map(),
+  };
   const metrics = controllerMetrics(registry, readings);
   const server = fastify({ bodyLimit: 1024 * 1024 });
   opened.push(server);

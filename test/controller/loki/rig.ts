@@ -49,6 +49,7 @@ export function rigOf(ask: PollerOptions['ask'], settings: object = {}): Rig {
     messagesWaiting: () => 0,
     agentsLive: () => 0,
     agentsSilent: () => [],
+    quarantines: () => new Map(),
   });
   const rig: Rig = {
     sent: [],

@@ -116,6 +116,7 @@ beforeEach(async () => {
       agentsLive: () => 0,
 
       agentsSilent: () => [],
+      quarantines: () => new Map(),
     }),
     log: pino({ level: 'silent' }),
   });
