@@ -27,6 +27,7 @@ const boundedLabels = [
   'reason',
   'result',
   'role',
+  'route',
   'sender',
   'signal',
   'taint',
