@@ -7,19 +7,17 @@ import type { Dependencies } from './dependencies.ts';
 import { queueNotification } from './notify/notifications.ts';
 import { type Activity, mapActivities } from './map-activities.ts';
 
-export function announcementActivities({
-  kube,
-  log,
-  now,
-  ...others
-}: Pick<Dependencies, 'kube' | 'log' | 'now' | 'settings' | 'temporal'>): Pick<Activities, 'announce'> {
+export function announcementActivities(
+  dependencies: Pick<Dependencies, 'kube' | 'log' | 'now' | 'settings' | 'temporal'>,
+): Pick<Activities, 'announce'> {
+  const { kube, log, now } = dependencies;
   return {
     /** In order. A failed write does not keep the others back; afterwards all are tried again. */
     async announce({ events }) {
       const failed: unknown[] = [];
       for (const event of events) {
         await announceEvent(kube, event, now(), log).catch((error: unknown) => failed.push(error));
-        await queueNotification({ ...others, now }, event).catch((error: unknown) => failed.push(error));
+        await queueNotification(dependencies, event).catch((error: unknown) => failed.push(error));
       }
       if (failed.length > 0) throw failed[0];
     },

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
+import { retryAfterMs } from '../../contract/retry-after.ts';
 import { oneLine } from '../../contract/text.ts';
 import type { Notification } from '../../contract/notify/notification.ts';
 import type { NotificationRoute } from '../../contract/settings/notifications.schema.ts';
@@ -11,6 +12,9 @@ import { bodyOf } from '../../policy/notify/formats.ts';
 const mostBytes = 2048;
 
 const pagerDutyUrl = 'https://events.pagerduty.com/v2/enqueue';
+
+/** A receiver may ask to wait no longer, ms. */
+const longestRetryAfterMs = 3_600_000;
 
 /** Receivers that refuse for now. */
 const forNow = new Set([408, 425, 429]);
@@ -43,12 +47,11 @@ export async function deliver(route: NotificationRoute, notification: Notificati
   // A receiver may repeat what it was sent.
   const answer = await beginOf(response, secret);
   if (response.ok) return;
-  const retryAfter = response.headers.get('retry-after');
-  const seconds = retryAfter === null ? NaN : Number(retryAfter);
-  const later = Number.isFinite(seconds) ? { retryAfterMs: Math.min(3600, Math.max(1, seconds)) * 1000 } : {};
+  const header = (name: string) => response.headers.get(name);
+  const asked = retryAfterMs({ value: header('retry-after'), date: header('date') }, longestRetryAfterMs);
   const because = `route ${route.name} answered ${response.status}${answer === '' ? '' : `: ${answer}`}`;
   if (response.status >= 500 || forNow.has(response.status))
-    throw new KcoverError('notify.unreachable', because, later);
+    throw new KcoverError('notify.unreachable', because, asked === undefined ? {} : { retryAfterMs: asked });
   throw new KcoverError('notify.refused', because);
 }
 

@@ -3,7 +3,7 @@
 import { eventReasons, type EventReason } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/job/jobs.ts';
 import { type Notification, type NotificationSeverity, severities } from '../../contract/notify/notification.ts';
-import type { NotificationRoute, NotificationSettings } from '../../contract/settings/notifications.schema.ts';
+import type { NotificationSettings } from '../../contract/settings/notifications.schema.ts';
 import { oneLine } from '../../contract/text.ts';
 import type { Announcement } from '../../contract/wire/activities.ts';
 
@@ -92,6 +92,8 @@ export function notificationOf(
       : `node ${node}`;
   const { severity, next, stop, resolves = false } = meaning;
   const uid = about.kind === 'job' ? about.job.uid : (about.uid ?? '');
+  const incident = incidentIn(key);
+  const workflow = workflowOf(incident);
   return {
     schema: 1,
     id: digest([key, reason, subject, uid].join('\n')).slice(0, 24),
@@ -101,22 +103,27 @@ export function notificationOf(
     ...(namespace !== undefined && { namespace }),
     ...(job !== undefined && { job }),
     ...(node !== undefined && { node }),
-    incident: key,
+    incident,
     message: oneLine(message, 1024),
     ...(next !== undefined && { next }),
     ...(stop !== undefined && {
       stop: stop.replaceAll('JOB', `${job ?? ''} -n ${namespace ?? ''}`).replaceAll('NODE', node ?? ''),
     }),
-    ...(ui !== undefined &&
-      /^(?:recovery|node)\//.test(key) && { link: `${ui}/workflows/${encodeURIComponent(workflowOf(key, node))}` }),
+    ...(ui !== undefined && workflow !== undefined && { link: `${ui}/workflows/${encodeURIComponent(workflow)}` }),
     at: new Date(at).toISOString(),
     resolves,
   };
 }
 
-/** The incident of a node is a part of the workflow of the node. */
-const workflowOf = (incident: string, node: string | undefined): string =>
-  incident.startsWith('node/') && node !== undefined ? `node/${node}` : incident;
+/** Keys of Events begin with the incident where they have one, and go on with what tells the Events of it apart. */
+const incidentIn = (key: string): string =>
+  /^(?:recovery\/[^/]+\/[^/]+\/[^/]+|node\/[^/]+)\/[^/#]+/.exec(key)?.[0] ?? key;
+
+/** A recovery is its own workflow; an incident of a node is a part of the workflow of the node. */
+function workflowOf(incident: string): string | undefined {
+  if (incident.startsWith('recovery/')) return incident;
+  return /^node\/[^/]+/.exec(incident)?.[0];
+}
 
 /** Names of the routes that carry it. What ends something goes wherever its begin may have gone. */
 export const routesFor = (
@@ -130,7 +137,7 @@ export const routesFor = (
         (resolves || route.reasons === undefined || route.reasons.includes(reason)) &&
         (namespace === undefined || route.namespaces === undefined || route.namespaces.includes(namespace)),
     )
-    .map(({ name }: NotificationRoute) => name);
+    .map(({ name }) => name);
 
 /** One notification for several that wait. */
 export function folded(all: readonly Notification[], more: number): Notification {

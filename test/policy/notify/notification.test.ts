@@ -59,6 +59,16 @@ describe('a notification', () => {
     expect(notification('RecoveryStarted', { key: `${incident}9` }).id).not.toBe(notification('RecoveryStarted').id);
   });
 
+  it.each([
+    [`${incident}#1/all pods run again`, incident],
+    [`${incident}/stuck`, incident],
+    [`${node.key}/2 nodes are out and 2 may be`, node.key],
+    [`${node.key}/end`, node.key],
+    ['job-uid/history', 'job-uid/history'],
+  ])('names the incident that the key %s begins with', (key, expected) => {
+    expect(notification('RecoveryStarted', { key }).incident).toBe(expected);
+  });
+
   it('is not sent for Events that only say how it goes on', () => {
     expect(notificationOf(event('AttemptStopped'), context)).toBeUndefined();
     expect(notificationOf(event('NotificationFailed'), context)).toBeUndefined();
@@ -142,6 +152,17 @@ describe('the formats', () => {
     });
     expect(end?.labels).toEqual(begin?.labels);
     expect([begin?.endsAt, end?.endsAt]).toEqual(['2026-11-22T07:09:03.117Z', '2026-11-21T07:09:03.117Z']);
+  });
+
+  it('Alertmanager and PagerDuty: also with the keys that a recovery gives its Events', () => {
+    const events = [
+      notification('RecoveryStarted', { key: `${incident}#0/xid/79 on gpu-3` }),
+      notification('JobRecovered', { key: `${incident}#1/recovered` }),
+    ];
+    const labels = events.map((one) => (bodyOf('alertmanager', one).body as { labels: object }[])[0]?.labels);
+    expect(labels[0]).toEqual(labels[1]);
+    const keys = events.map((one) => (bodyOf('pagerduty', one).body as { dedup_key: string }).dedup_key);
+    expect(keys[0]).toBe(keys[1]);
   });
 
   it('Slack: foreign text is neither markup nor a link', () => {
