@@ -1,4 +1,4 @@
-/** Sends one notification to one receiver. Addresses and keys are read here, and stand in no history, log or Event. */
+/** Sends notifications to one receiver. Addresses and keys are read here, and stand in no history, log or Event. */
 
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
@@ -6,7 +6,7 @@ import { retryAfterMs } from '../../contract/retry-after.ts';
 import { oneLine } from '../../contract/text.ts';
 import type { Notification } from '../../contract/notify/notification.ts';
 import type { NotificationRoute } from '../../contract/settings/notifications.schema.ts';
-import { bodyOf } from '../../policy/notify/formats.ts';
+import { bodiesOf, type NotificationBody } from '../../policy/notify/formats.ts';
 
 /** Bytes of an answer that are read, for the reason of a refusal. */
 const mostBytes = 2048;
@@ -20,16 +20,28 @@ const longestRetryAfterMs = 3_600_000;
 const forNow = new Set([408, 425, 429]);
 
 /**
- * Throws `notify.unreachable` where it may work later, with `retryAfterMs` where the receiver says when, and `notify.refused` where it never will.
- * Redirects are not followed: a key is for one address.
+ * Sends notifications that wait together; `more`: older ones that were not kept. Throws `notify.unreachable` where it may work later, with
+ * `retryAfterMs` where the receiver says when, and `notify.refused` where it never will: all of them are then sent again, or none.
  */
-export async function deliver(route: NotificationRoute, notification: Notification): Promise<void> {
-  const { format, timeout } = route;
+export async function deliver(
+  route: NotificationRoute,
+  notifications: readonly Notification[],
+  more = 0,
+): Promise<void> {
   const secret = route.tokenFile === undefined ? undefined : await secretIn(route, route.tokenFile);
-  const { contentType, body } = bodyOf(format, notification, secret);
+  const url = await addressOf(route);
+  for (const body of bodiesOf(route.format, notifications, more, secret)) await send(route, body, { url, secret });
+}
+
+/** Redirects are not followed: a key is for one address. */
+async function send(
+  { name, format, timeout }: NotificationRoute,
+  { contentType, body }: NotificationBody,
+  { url, secret }: { readonly url: string; readonly secret: string | undefined },
+): Promise<void> {
   let response: Response;
   try {
-    response = await fetch(await addressOf(route), {
+    response = await fetch(url, {
       method: 'POST',
       redirect: 'manual',
       headers: {
@@ -40,16 +52,14 @@ export async function deliver(route: NotificationRoute, notification: Notificati
       signal: AbortSignal.timeout(timeout),
     });
   } catch (error) {
-    if (error instanceof KcoverError) throw error;
     // The message of a failed request may name the address.
-    throw new KcoverError('notify.unreachable', `route ${route.name} did not answer: ${codeOf(error)}`);
+    throw new KcoverError('notify.unreachable', `route ${name} did not answer: ${codeOf(error)}`);
   }
-  // A receiver may repeat what it was sent.
   const answer = await beginOf(response, secret);
   if (response.ok) return;
-  const header = (name: string) => response.headers.get(name);
+  const header = (key: string) => response.headers.get(key);
   const asked = retryAfterMs({ value: header('retry-after'), date: header('date') }, longestRetryAfterMs);
-  const because = `route ${route.name} answered ${response.status}${answer === '' ? '' : `: ${answer}`}`;
+  const because = `route ${name} answered ${response.status}${answer === '' ? '' : `: ${answer}`}`;
   if (response.status >= 500 || forNow.has(response.status))
     throw new KcoverError('notify.unreachable', because, asked === undefined ? {} : { retryAfterMs: asked });
   throw new KcoverError('notify.refused', because);

@@ -6,7 +6,7 @@ import { KcoverError } from '../../contract/errors.ts';
 import type { NotifyPayload } from '../../contract/notify/payload.ts';
 import { signals } from '../../contract/wire/messages.ts';
 import { notifyStart } from '../../contract/wire/starts.ts';
-import { folded, notificationOf, routesFor } from '../../policy/notify/notification.ts';
+import { notificationOf, routesFor } from '../../policy/notify/notification.ts';
 import { searchAttributePairs } from '../../contract/wire/search-attributes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { deliver } from './deliver.ts';
@@ -39,6 +39,6 @@ export const notificationActivities = ({
   async deliverNotification({ route: name, notifications, more }) {
     const route = settings.notifications.routes.find((one) => one.name === name);
     if (!route) throw new KcoverError('notify.refused', `route ${name} is no longer in the settings`);
-    await deliver(route, folded(notifications, more));
+    await deliver(route, notifications, more);
   },
 });

@@ -27,7 +27,7 @@ export const notifyTest: CommandEntry = {
         remedy: 'notifications.routes of the worker',
       });
     }
-    await deliver(route, testNotification(environment.user, now));
+    await deliver(route, [testNotification(environment.user, now)]);
     return { data: { route: name, delivered: true }, text: `${name}: the test notification was taken` };
   },
 };

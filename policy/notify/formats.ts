@@ -4,7 +4,10 @@
  */
 
 import type { Notification } from '../../contract/notify/notification.ts';
+import { folded } from './notification.ts';
 import type { NotificationFormat } from '../../contract/settings/notifications.schema.ts';
+
+const json = 'application/json';
 
 export interface NotificationBody {
   readonly contentType: string;
@@ -13,7 +16,6 @@ export interface NotificationBody {
 
 /** `secret`: the integration key of PagerDuty; other formats have theirs in a header. */
 export function bodyOf(format: NotificationFormat, notification: Notification, secret = ''): NotificationBody {
-  const json = 'application/json';
   switch (format) {
     case 'webhook':
       return { contentType: json, body: notification };
@@ -25,6 +27,26 @@ export function bodyOf(format: NotificationFormat, notification: Notification, s
       return { contentType: json, body: { text: slackText(notification) } };
     case 'pagerduty':
       return { contentType: json, body: pagerDutyEvent(notification, secret) };
+  }
+}
+
+/**
+ * What is sent for notifications that wait together. Where each begins or ends something, each is sent; else one stands for all. `more`: older ones
+ * that were not kept.
+ */
+export function bodiesOf(
+  format: NotificationFormat,
+  notifications: readonly Notification[],
+  more: number,
+  secret?: string,
+): readonly NotificationBody[] {
+  switch (format) {
+    case 'alertmanager':
+      return [{ contentType: json, body: notifications.map(alert) }];
+    case 'pagerduty':
+      return notifications.map((one) => bodyOf(format, one, secret));
+    default:
+      return [bodyOf(format, folded(notifications, more), secret)];
   }
 }
 

@@ -1,7 +1,7 @@
 /** What Prometheus reads from the roles while a job is recovered. */
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { temporalMetrics } from '../../contract/metrics/temporal.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
@@ -16,6 +16,7 @@ beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle });
 });
+afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 
 /** Waits until a role serves this sample. */

@@ -62,7 +62,7 @@ const says = (status: number, headers: Record<string, string> = {}, body = '') =
   answer = (_, response) => response.writeHead(status, headers).end(body);
 };
 const failure = (given = route()): Promise<{ code: string; because: string; retryAfterMs?: number }> =>
-  deliver(given, notification).then(
+  deliver(given, [notification]).then(
     () => {
       throw new Error('it was delivered');
     },
@@ -71,15 +71,26 @@ const failure = (given = route()): Promise<{ code: string; because: string; retr
 
 describe('a notification', () => {
   it('is sent with the token of its file, to the address of its file', async () => {
-    await deliver(route({ tokenFile: join(directory, 'token') }), notification);
-    await deliver(route({ url: undefined, urlFile: join(directory, 'address') }), notification);
-    await deliver(route({ format: 'alertmanager', url: base() }), notification);
+    await deliver(route({ tokenFile: join(directory, 'token') }), [notification]);
+    await deliver(route({ url: undefined, urlFile: join(directory, 'address') }), [notification]);
+    await deliver(route({ format: 'alertmanager', url: base() }), [notification]);
     expect(seen.map(({ url, authorization }) => [url, authorization])).toEqual([
       ['/hook', `Bearer ${secret}`],
       [`/${secret}`, undefined],
       ['/api/v2/alerts', undefined],
     ]);
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual(notification);
+  });
+
+  it('is sent on its own where it begins or ends something, and stands for others elsewhere', async () => {
+    const waiting = [notification, { ...notification, id: 'y', resolves: true }];
+    await deliver(route({ format: 'alertmanager', url: base() }), waiting, 3);
+    await deliver(route({ format: 'pagerduty', tokenFile: join(directory, 'token') }), waiting, 3);
+    await deliver(route(), waiting, 3);
+    const bodies = seen.map(({ body }) => JSON.parse(body) as unknown);
+    expect(bodies[0]).toHaveLength(2);
+    expect(bodies.slice(1, 3)).toMatchObject([{ event_action: 'trigger' }, { event_action: 'resolve' }]);
+    expect(bodies.slice(3)).toMatchObject([{ folded: 5 }]);
   });
 
   it.each([500, 503, 429, 408])('is tried again after an answer %d', async (status) => {
