@@ -1,10 +1,7 @@
 /** Reserves quarantines with the cluster's workflow, with one update in flight for each worker. */
 
-import { WithStartWorkflowOperation } from '@temporalio/client';
-import { type Workflow, WorkflowNotFoundError } from '@temporalio/common';
 import type { Activities } from '../../contract/wire/activities.ts';
 import type {
-  ClusterStatus,
   NodeLimit,
   ReserveAnswer,
   ReserveLimit,
@@ -12,35 +9,25 @@ import type {
   Reservation,
   Returned,
 } from '../../contract/cluster.ts';
-import { clusterWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
-import { signals, statusQuery, updates } from '../../contract/wire/messages.ts';
-import { searchAttributePairs } from '../../contract/wire/search-attributes.ts';
-import { clusterStart } from '../../contract/wire/starts.ts';
-import { clusterUid } from '../../kube/client/connection.ts';
+import { nodeWorkflowId } from '../../contract/ids.ts';
+import { signals, updates } from '../../contract/wire/messages.ts';
 import { type Count, FleetCounter } from '../../kube/nodes/fleet.ts';
 import { nodeView, readNode } from '../../kube/nodes/nodes.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createBatcher } from '../batcher.ts';
+import { ClusterWorkflow } from '../cluster-workflow.ts';
 
 type WantedReservation = ReserveRequest['wanted'][number];
-
-/** Time-out of the cluster's workflow, ms. */
-const answerMs = 10_000;
 
 /** A reservation younger than this belongs to a quarantine that is being written: it is not checked. */
 const settledMs = 60_000;
 
-export function reservationActivities({
-  kube,
-  settings,
-  temporal,
-  now,
-}: Dependencies): Pick<Activities, 'reserveQuarantine'> {
+export function reservationActivities(needs: Dependencies): Pick<Activities, 'reserveQuarantine'> {
+  const { kube, settings, now } = needs;
   const { limit: setting, taint } = settings.quarantine;
   const fleet = new FleetCounter(kube, Object.keys(setting.domains), now);
-  const cluster = () => temporal().workflow.getHandle(clusterWorkflowId);
-  let uid: string | undefined;
+  const cluster = new ClusterWorkflow(needs);
 
   async function limit(domains: readonly string[]): Promise<ReserveLimit> {
     const all = limitFor(await fleet.count(), setting);
@@ -60,54 +47,27 @@ export function reservationActivities({
     };
   }
 
-  /** Starts the workflow if it does not run: Temporal or a person may have terminated it. */
-  async function ask(wanted: readonly WantedReservation[], most: ReserveLimit): Promise<readonly ReserveAnswer[]> {
+  function ask(wanted: readonly WantedReservation[], most: ReserveLimit): Promise<readonly ReserveAnswer[]> {
     const { nodes, within, quiet } = settings.quarantine.storm;
     const storm = { nodes, withinMs: within, quietMs: quiet };
-    const request: ReserveRequest = { limit: most, storm, wanted };
-    uid ??= await clusterUid(kube);
-    const { workflowType, attributes, ...start } = clusterStart(uid, settings.temporal.taskQueue);
-    const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
-      ...start,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      typedSearchAttributes: searchAttributePairs(attributes),
-    });
-    // A call that hangs would hold up every reservation of this worker.
-    return temporal().withDeadline(now() + answerMs, () =>
-      temporal().workflow.executeUpdateWithStart<Workflow, readonly ReserveAnswer[], [ReserveRequest]>(
-        updates.reserve,
-        {
-          args: [request],
-          startWorkflowOperation,
-        },
-      ),
-    );
+    return cluster.update<ReserveRequest, readonly ReserveAnswer[]>(updates.reserve, { limit: most, storm, wanted });
   }
 
   /** Abandoned means: the node has no taint of ours, and no workflow is about to write one. A failed write may be retried much later. */
   async function isAbandoned({ node: name, nodeUid }: Reservation): Promise<boolean> {
     const node = await readNode(kube, name);
     if (node?.metadata?.uid === nodeUid && nodeView(node, taint).taint?.ours) return false;
-    return !(await isSupervised(name));
-  }
-
-  async function isSupervised(node: string): Promise<boolean> {
-    try {
-      return (await temporal().workflow.getHandle(nodeWorkflowId(node)).describe()).status.name === 'RUNNING';
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
-      throw error;
-    }
+    return !(await cluster.runs(nodeWorkflowId(name)));
   }
 
   /** Releases abandoned reservations; true when there were any. */
   async function reconcile(): Promise<boolean> {
-    const { reservations } = await cluster().query<ClusterStatus>(statusQuery);
+    const { reservations } = await cluster.status();
     const settled = reservations.filter((each) => now() - each.since > settledMs);
     const abandoned = await inParallel(settled, async (each) => ((await isAbandoned(each)) ? [each.nodeUid] : []));
     const returned: Returned = { nodeUids: abandoned.flat() };
     if (returned.nodeUids.length === 0) return false;
-    await cluster().signal(signals.returned, returned);
+    await cluster.signal(signals.returned, returned);
     return true;
   }
 

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
+import { boundedText, requestFailure } from '../../contract/http-answer.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
 
 export interface HttpCall {
@@ -50,14 +51,14 @@ export async function callHook(call: HttpCall): Promise<HttpAnswer> {
       redirect: 'manual',
       signal: AbortSignal.any([call.signal, deadline]),
     });
-    const text = await textOf(response);
+    const text = await boundedText(response, mostBytes);
     const { status } = response;
     const location = response.headers.get('location') ?? undefined;
     return { kind: 'answer', status, location, text: text === undefined ? undefined : clean(text) };
   } catch (error) {
     call.signal.throwIfAborted();
     if (deadline.aborted) return { kind: 'unclear', because: 'there was no answer in time' };
-    const { code, message } = causeOf(error);
+    const { code, message } = requestFailure(error);
     const because = foreignText(clean(message), 200);
     return { kind: notConnected.has(code) ? 'unreachable' : 'unclear', because };
   }
@@ -75,26 +76,4 @@ export async function tokenIn(file: string | undefined): Promise<string | undefi
   // In a header, another character would appear in the message of the error.
   if (!/^[\x21-\x7E]{1,8192}$/.test(token)) throw new KcoverError('file.unreadable', `${file} holds no bearer token`);
   return token;
-}
-
-async function textOf(response: Response): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the rest.
-    if (size > mostBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-/** The connection's own error is the cause of the error of a request. */
-function causeOf(error: unknown): { readonly code: string; readonly message: string } {
-  const { cause, message } = Object(error) as { readonly cause?: unknown; readonly message?: unknown };
-  const inner = Object(cause) as { readonly code?: unknown; readonly message?: unknown };
-  const said = [inner.message, inner.code, message].find(
-    (text): text is string => typeof text === 'string' && text !== '',
-  );
-  return { code: String(inner.code), message: said ?? 'the request failed' };
 }

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
+import { boundedText, requestFailure } from '../../contract/http-answer.ts';
 import { retryAfterMs } from '../../contract/retry-after.ts';
 import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
@@ -45,14 +46,16 @@ export function lokiRequest(settings: LokiSettings, query: string, ended: AbortS
       // A redirect could carry the token to another host.
       const response = await fetch(url, { headers: await headersOf(settings), redirect: 'error', signal });
       if (response.status !== 200) throw await refusalOf(response, Math.min(longestRetryAfterMs, settings.oldest / 2));
-      const text = await bodyOf(response, mostBytes);
+      const text = await boundedText(response, mostBytes);
       if (text === undefined) return 'too-large';
       const lines = readAnswer(text);
       if ('unusable' in lines) throw unavailable(lines.unusable);
       return lines;
     } catch (error) {
       if (error instanceof KcoverError) throw error;
-      throw unavailable(deadline.aborted ? 'no answer in loki.timeout' : foreignText(whatFailed(error), 300));
+      throw unavailable(
+        deadline.aborted ? 'no answer in loki.timeout' : foreignText(requestFailure(error).message, 300),
+      );
     }
   };
 }
@@ -66,7 +69,7 @@ async function headersOf({ tenant, tokenFile }: LokiSettings): Promise<Record<st
 }
 
 async function refusalOf(response: Response, longestWaitMs: number): Promise<KcoverError> {
-  const text = foreignText((await bodyOf(response, mostErrorBytes)) ?? '', 300);
+  const text = foreignText((await boundedText(response, mostErrorBytes)) ?? '', 300);
   const remedy = remedies[response.status];
   const asked = { value: response.headers.get('retry-after'), date: response.headers.get('date') };
   const wait = retryAfterMs(asked, longestWaitMs);
@@ -74,26 +77,4 @@ async function refusalOf(response: Response, longestWaitMs: number): Promise<Kco
     ...(remedy !== undefined && { remedy }),
     ...(wait !== undefined && { retryAfterMs: wait }),
   });
-}
-
-/** Undefined when it is larger than `most` bytes. */
-async function bodyOf(response: Response, most: number): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the rest.
-    if (size > most) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-/** The connection's own error is the cause of the error of a request. */
-function whatFailed(error: unknown): string {
-  const { cause, message } = Object(error) as { readonly cause?: unknown; readonly message?: unknown };
-  const { message: inner } = Object(cause) as { readonly message?: unknown };
-  return (
-    [inner, message].find((text): text is string => typeof text === 'string' && text !== '') ?? 'the request failed'
-  );
 }
