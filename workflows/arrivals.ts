@@ -12,6 +12,7 @@
 import {
   CancellationScope,
   condition,
+  isCancellation,
   workflowInfo,
   type WorkflowInboundCallsInterceptor,
   type WorkflowInterceptors,
@@ -30,24 +31,42 @@ let isLong = false;
  */
 export const isHistoryLong = (): boolean => isLong;
 
-const noteLength = (): void => void (isLong ||= workflowInfo().continueAsNewSuggested);
+/** Time while it stands still, ms. */
+let standsAt: number | undefined;
+
+/**
+ * Time, ms, for all that a workflow decides. It stands still from the beginning of a local activity until something arrives: a replay may continue from
+ * the result at another time, and what depends on the time would be decided otherwise.
+ */
+export const now = (): number => standsAt ?? Date.now();
+
+function note(at: number): void {
+  standsAt = at < Date.now() ? at : undefined;
+  isLong ||= workflowInfo().continueAsNewSuggested;
+}
 
 /** Events that follow from a local result are written by commands, too. Nothing that arrives is lost where the workflow is cancelled meanwhile. */
 const localsEnded = (): Promise<void> =>
   CancellationScope.nonCancellable(() => condition(() => running === 0 && !hasUnwritten()));
 
-function deliver<T>(handle: () => Promise<T>): Promise<T> {
-  if (running > 0) return localsEnded().then(() => deliver(handle));
-  noteLength();
+function deliver<T>(handle: () => Promise<T>, at = Date.now()): Promise<T> {
+  if (running > 0) return localsEnded().then(() => deliver(handle, at));
+  note(at);
   return handle();
 }
 
 async function inOrder<T>(result: Promise<T>): Promise<T> {
+  let hasArrived = true;
   try {
     return await result;
+  } catch (error) {
+    // The workflow itself has cancelled it.
+    hasArrived = !isCancellation(error);
+    throw error;
   } finally {
+    const at = Date.now();
     if (running > 0) await localsEnded();
-    noteLength();
+    if (hasArrived) note(at);
   }
 }
 
@@ -59,6 +78,7 @@ const inbound: WorkflowInboundCallsInterceptor = {
 const outbound: WorkflowOutboundCallsInterceptor = {
   scheduleLocalActivity(input, next) {
     running += 1;
+    standsAt ??= Date.now();
     return next(input).finally(() => {
       running -= 1;
     });

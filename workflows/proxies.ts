@@ -16,7 +16,6 @@ import {
 } from '@temporalio/workflow';
 import type { Activities, Announcement, Announcements } from '../contract/wire/activities.ts';
 import { waitsTaskQueue } from '../contract/ids.ts';
-import type { NodeView } from '../contract/node/nodes.ts';
 import { inMarkdown } from '../contract/text.ts';
 
 type Name = keyof Activities;
@@ -177,6 +176,21 @@ const priorityKeys: Partial<Record<Performed, number>> = {
   announce: 5,
 };
 
+/**
+ * What usually takes milliseconds, and where doing it again does no harm: it is tried within the workflow task itself, which saves five history events
+ * and a round through the queue. What does not answer at once becomes an ordinary activity, with its retries.
+ */
+const localFirst: ReadonlySet<Performed> = new Set([
+  'observeNode',
+  'observeJob',
+  'observeAttempt',
+  'observeCapacity',
+  'resumeJob',
+]);
+
+/** A signal waits as long as a local activity runs. */
+const atOnce: LocalActivityOptions = { startToCloseTimeout: '3s', retry: { maximumAttempts: 1 } };
+
 const decided = (summary: string) => proxyLocalActivities<DecisionActivities>({ ...decision, summary });
 export const { decideNode } = decided('what the faults mean for the node');
 export const { decideIncident } = decided('whether the faults open an incident');
@@ -198,8 +212,9 @@ export const perform = <N extends Performed>(
   request: Parameters<Activities[N]>[0],
 ): ReturnType<Activities[N]> => {
   const events = name === 'announce' ? [] : unwritten.splice(0);
-  if (events.length === 0) return schedule(name, summary, request);
-  const result = schedule(name, summary, request, { events });
+  const call = localFirst.has(name) ? callAtOnce : schedule;
+  if (events.length === 0) return call(name, summary, request);
+  const result = call(name, summary, request, { events });
   // An activity that fails for good may never have begun.
   result.then(
     () => settled(events),
@@ -218,9 +233,25 @@ function schedule<N extends Performed>(
   const queue = waits.includes(options) && { taskQueue: waitsTaskQueue(workflowInfo().taskQueue) };
   const priority = { priorityKey: priorityKeys[name] ?? 3 };
   const proxy = proxyActivities<Activities>({ ...options, ...queue, priority, summary: short(summary) });
-  return (proxy[name] as (...args: readonly unknown[]) => unknown)(request, ...(along ? [along] : [])) as ReturnType<
-    Activities[N]
-  >;
+  return invoke(proxy[name], request, along) as ReturnType<Activities[N]>;
+}
+
+/** Events go along as a second argument, which every activity takes. */
+const invoke = (activity: unknown, request: unknown, along: Announcements | undefined): Promise<unknown> =>
+  (activity as (...args: readonly unknown[]) => Promise<unknown>)(request, ...(along ? [along] : []));
+
+function callAtOnce<N extends Performed>(
+  name: N,
+  summary: string,
+  request: Parameters<Activities[N]>[0],
+  along?: Announcements,
+): ReturnType<Activities[N]> {
+  const local = proxyLocalActivities<Activities>({ ...atOnce, summary: short(summary) });
+  // The failure of a local activity is not wrapped like that of an activity, and would end the workflow.
+  return invoke(local[name], request, along).catch((error: unknown): unknown => {
+    if (isCancellation(error)) throw error;
+    return schedule(name, summary, request, along);
+  }) as ReturnType<Activities[N]>;
 }
 
 /** Events that the next activity takes along. Each run has its own modules, and so its own list. */
@@ -293,24 +324,6 @@ export const attempt = async <T>(work: Promise<T>): Promise<{ readonly done: T }
     return { failed: (last ?? error.cause ?? error).message };
   }
 };
-
-/**
- * The first look at a node, which its faults wait for: tried within the workflow task itself, which saves a round through the queue.
- * If that does not answer at once, it becomes an ordinary activity.
- */
-export async function observeNodeNow(node: string): Promise<NodeView | null> {
-  const local = proxyLocalActivities<Pick<Activities, 'observeNode'>>({
-    startToCloseTimeout: '3s',
-    retry: { maximumAttempts: 1 },
-    summary: short(`read ${node}`),
-  });
-  // The failure of a local activity is not wrapped like that of an activity, and would end the workflow.
-  const seen = await local.observeNode({ node }).catch((error: unknown) => {
-    if (isCancellation(error)) throw error;
-    return undefined;
-  });
-  return seen === undefined ? await perform('observeNode', `read ${node}`, { node }) : seen;
-}
 
 /** Temporal takes at most 400 bytes as a summary, and shows it as Markdown. */
 export function short(text: string): string {

@@ -37,6 +37,18 @@ describe('files', () => {
   });
 });
 
+describe('workflows', () => {
+  const clock = /\bDate\.now\(\)|\bnew Date\(\)/;
+  // A status is for people, and decides nothing.
+  const decides = (line: string) => clock.test(line) && !line.includes('statusOf(');
+
+  it('decide by the time that a replay sees, too', () => {
+    expect(decides('const at = Date.now();')).toBe(true);
+    const deciding = sources.filter((file) => folderOf(file) === 'workflows' && file !== 'workflows/arrivals.ts');
+    expect(deciding.filter((file) => codeOf(textOf(file)).split('\n').some(decides))).toEqual([]);
+  });
+});
+
 /** This file contains the words that it forbids. */
 const self = 'test/architecture/files.test.ts';
 

@@ -38,7 +38,6 @@ export function watchSlowPathSteps(
   const { steps } = slowPathOf(slowPath);
   const phases = new Set<string>();
   const recorded = live.records(job).length;
-  let before: string | undefined;
   const brokenPods = new Set(
     job.first.filter(({ spec }) => spec?.nodeName === broken.name).map(({ metadata }) => metadata?.uid ?? ''),
   );
@@ -55,7 +54,6 @@ export function watchSlowPathSteps(
     'waiting for approval': inPhase('waiting for approval'),
     'capturing evidence': inPhase('capturing evidence'),
     'waiting for a checkpoint': inPhase('waiting for a checkpoint'),
-    'checking capacity': inPhase('checking capacity'),
     'broken pod going': () =>
       live.recorder.podsOf(job).some(({ uid, ready, gone }) => brokenPods.has(uid) && (!ready || gone !== undefined)),
     'final checkpoint': inPhase('waiting for a checkpoint'),
@@ -70,8 +68,7 @@ export function watchSlowPathSteps(
     if (now !== undefined) phases.add(now);
     // The transition is short, and under API faults the Event may be lost.
     if (now === 'held' && !withoutCapacity && steps.includes('held for capacity'))
-      withoutCapacity = before === 'checking capacity' || (await lacksCapacity(live, job));
-    before = now;
+      withoutCapacity = await lacksCapacity(live, job);
     isOver = phases.has('recording') || phases.has('ended') || live.records(job).length > recorded;
     if (taken && !urged) urged = await isUrged(live, job);
     if (withoutCapacity && !taken) taken = await isStandbyInUse(live, incident, kept);

@@ -14,7 +14,6 @@ export const slowPathSteps = [
   'waiting for approval',
   'capturing evidence',
   'waiting for a checkpoint',
-  'checking capacity',
   'broken pod going',
   'final checkpoint',
   'shrinking',
@@ -38,7 +37,7 @@ interface SlowPathSpec {
 /** Only a worker is broken in each. Where processes are asked, its container failed and no node is to blame; in the others its GPU degrades. */
 export const slowPaths = {
   'after its processes did not answer': {
-    steps: ['asking the processes', 'capturing evidence', 'checking capacity', 'broken pod going'],
+    steps: ['asking the processes', 'capturing evidence', 'broken pod going'],
     own: ['asking the processes'],
     workers: 1,
     options: { annotations: { [overrideAnnotations.level]: 'process' }, terminationSeconds: 1 },
@@ -49,7 +48,6 @@ export const slowPaths = {
     steps: [
       'waiting for approval',
       'capturing evidence',
-      'checking capacity',
       'held for capacity',
       'taking standby nodes',
       'giving priority',
@@ -62,22 +60,15 @@ export const slowPaths = {
     answer: 'person',
   },
   'after the next checkpoint': {
-    steps: ['waiting for approval', 'capturing evidence', 'waiting for a checkpoint', 'checking capacity', 'verifying'],
-    own: ['waiting for approval', 'waiting for a checkpoint', 'checking capacity', 'verifying'],
+    steps: ['waiting for approval', 'capturing evidence', 'waiting for a checkpoint', 'verifying'],
+    own: ['waiting for approval', 'waiting for a checkpoint', 'verifying'],
     workers: 1,
     options: {},
     podsAfter: 2,
     answer: 'person',
   },
   'with fewer pods': {
-    steps: [
-      'waiting for approval',
-      'capturing evidence',
-      'checking capacity',
-      'final checkpoint',
-      'shrinking',
-      'verifying',
-    ],
+    steps: ['waiting for approval', 'capturing evidence', 'final checkpoint', 'shrinking', 'verifying'],
     own: ['capturing evidence', 'final checkpoint', 'shrinking'],
     workers: 2,
     options: {
@@ -93,14 +84,7 @@ export const slowPaths = {
     answer: 'nobody',
   },
   'with the broken pod alone': {
-    steps: [
-      'waiting for approval',
-      'capturing evidence',
-      'waiting for a checkpoint',
-      'checking capacity',
-      'broken pod going',
-      'verifying',
-    ],
+    steps: ['waiting for approval', 'capturing evidence', 'waiting for a checkpoint', 'broken pod going', 'verifying'],
     own: ['broken pod going'],
     workers: 1,
     options: { annotations: { [overrideAnnotations.level]: 'pod' }, terminationSeconds: 1 },

@@ -8,6 +8,8 @@ import { type RecordedEvent, type RecordedHistory, recordedHistories } from './h
 
 let workflowBundle: WorkflowBundle;
 
+const upsert = 'EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES';
+
 const changedName = 'a history of other code';
 
 /** The result of each replay, by the name of its history: `undefined` is success. */
@@ -63,11 +65,22 @@ describe('recorded histories', () => {
       expect.arrayContaining([
         'quarantineNode 1',
         'stopAttempt 1',
-        'observeAttempt 3',
+        'captureEvidence 3',
         'recordIncident 5',
         'announce 5',
       ]),
     );
+  });
+
+  it('of recoveries write search attributes for the last time with the outcome, before the record', () => {
+    const recoveries = recordedHistories.filter(({ workflow }) => workflow === 'recovery');
+    const late = recoveries.map(({ json: { events } }) => {
+      const recorded = events.findIndex(
+        (event) => event.activityTaskScheduledEventAttributes?.activityType.name === 'recordIncident',
+      );
+      return events.slice(recorded).filter(({ eventType }) => eventType === upsert).length;
+    });
+    expect(late).toEqual(recoveries.map(() => 0));
   });
 
   it('is refused when a workflow asks for another activity than it did then', () => {

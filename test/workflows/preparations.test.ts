@@ -159,14 +159,15 @@ describe('before a stop', () => {
     let looks = 0;
     jobRig.cluster.beforeCapacityAnswer = async () => {
       looks += 1;
-      if (looks === 1) await looking.promise;
+      await looking.promise;
     };
     const handle = await jobRig.start();
     await signalFault(handle);
     const recovery = await recovering(jobRig, handle, 'checking capacity');
+    // The first is a local activity, during which nothing arrives.
     await eventually(
       () => looks,
-      (count) => count === 1,
+      (count) => count === 2,
     );
     await signalFault(handle, degrading({ id: 'kernel/boot-1/300' }));
     await eventually(
@@ -176,7 +177,7 @@ describe('before a stop', () => {
     looking.resolve();
     await eventually(
       () => looks,
-      (count) => count >= 2,
+      (count) => count >= 3,
     );
     await ends(jobRig, handle, 'recovered');
     expect(jobRig.cluster.stopped).toHaveLength(1);

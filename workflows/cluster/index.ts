@@ -14,7 +14,7 @@ import type {
 } from '../../contract/cluster.ts';
 import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
 import { eventReasons } from '../../contract/ids.ts';
-import { isHistoryLong } from '../arrivals.ts';
+import { isHistoryLong, now } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, textOf } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
@@ -32,16 +32,14 @@ export async function cluster({
   clusterUid,
   state: continued,
 }: ClusterInput & { readonly state?: ClusterState }): Promise<void> {
-  const machine = new Machine<ClusterState, ClusterEvent>(clusterTransitions, continued ?? firstState(Date.now()));
+  const machine = new Machine<ClusterState, ClusterEvent>(clusterTransitions, continued ?? firstState(now()));
   const write = attributeWriter();
   let storing = false;
   handleMessages();
   publish();
 
   const recount =
-    machine.state.recountAt === undefined
-      ? undefined
-      : startTimer(machine.state.recountAt - Date.now(), 'count once more');
+    machine.state.recountAt === undefined ? undefined : startTimer(machine.state.recountAt - now(), 'count once more');
   const isRecountDue = () => recount?.fired === true && machine.state.recountAt !== undefined;
   const mustNotify = () =>
     machine.state.phase !== 'counting' && machine.state.changed && machine.state.waiting.length > 0;
@@ -107,11 +105,11 @@ export async function cluster({
     setHandler(defineSignal<[RepairEnded]>(signals.repairEnded), (payload) => {
       const remedy = isObject(payload) ? textOf(payload.remedy, 1000) : undefined;
       const outcome = isObject(payload) ? textOf(payload.outcome, 40) : undefined;
-      if (remedy !== undefined) dispatch({ kind: 'repairEnded', remedy, outcome, at: Date.now() });
+      if (remedy !== undefined) dispatch({ kind: 'repairEnded', remedy, outcome, at: now() });
     });
     setHandler(defineSignal<[Returned]>(signals.returned), (payload) => {
       if (isObject(payload) && Array.isArray(payload.nodeUids))
-        dispatch({ kind: 'returned', nodeUids: payload.nodeUids, at: Date.now() });
+        dispatch({ kind: 'returned', nodeUids: payload.nodeUids, at: now() });
     });
   }
 
@@ -121,27 +119,27 @@ export async function cluster({
 
   function takeReserve(request: ReserveRequest): ReserveAnswer[] {
     const known = new Set(machine.state.storms.open.map(({ id }) => id));
-    const { answers, reservations, storms } = reserve(machine.state, request, Date.now());
+    const { answers, reservations, storms } = reserve(machine.state, request, now());
     dispatch({ kind: 'reserved', reservations, storms });
     for (const storm of storms.open) if (!known.has(storm.id)) announceStorm(storm);
     return answers;
   }
 
   function takePermit(request: PermitRequest): PermitAnswer {
-    const { answer, repairs } = permitRepair(machine.state, request, Date.now());
+    const { answer, repairs } = permitRepair(machine.state, request, now());
     dispatch({ kind: 'repairsPermitted', repairs });
     return answer;
   }
 
   function takePause(request: OperatorRequest): Paused {
-    const at = Date.now();
+    const at = now();
     dispatch({ kind: 'pauseRequested', request, at });
     return { by: request.by, reason: request.reason, since: at };
   }
 
   function takeResume(request: OperatorRequest): { wasPaused: boolean } {
     const wasPaused = machine.state.phase === 'paused';
-    dispatch({ kind: 'resumeRequested', request, at: Date.now() });
+    dispatch({ kind: 'resumeRequested', request, at: now() });
     return { wasPaused };
   }
 }

@@ -9,6 +9,7 @@ import { dismissalEvents, refusalEvent } from './dismissal-events.ts';
 import { nextRequest } from './incident.ts';
 import { factsOf, needsProgress } from './incident-facts.ts';
 import { takeLabel } from './label.ts';
+import { now } from '../arrivals.ts';
 
 export async function decide(context: JobContext): Promise<void> {
   const { job, machine, dispatch } = context;
@@ -20,7 +21,7 @@ export async function decide(context: JobContext): Promise<void> {
   const view = needsProgress(machine.state)
     ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job }))
     : undefined;
-  const facts = factsOf({ job, state: machine.state, view, asked, now: Date.now() });
+  const facts = factsOf({ job, state: machine.state, view, asked, now: now() });
   const decision = await decideIncident(facts);
   const before = machine.state;
   dispatch({

@@ -12,7 +12,7 @@ import {
 } from '../../contract/wire/messages.ts';
 import type { RecoveryOutcome } from '../../contract/recovery/recovery.ts';
 import type { JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../../contract/job/training-job.ts';
-import { isHistoryLong } from '../arrivals.ts';
+import { isHistoryLong, now } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, takeFaults, textOf } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
@@ -35,15 +35,14 @@ export async function trainingJob({
   job,
   state: continued,
 }: JobInput & { readonly state?: JobState }): Promise<JobOutcome> {
-  const now = Date.now();
   const machine = new Machine<JobState, JobEvent>(
     jobTransitions,
-    continued ? continuedState(continued, now) : firstState(now),
+    continued ? continuedState(continued, now()) : firstState(now()),
   );
   const context: JobContext = {
     job,
     machine,
-    dispatch: (event) => void machine.dispatch({ ...event, at: Date.now() }),
+    dispatch: (event) => void machine.dispatch({ ...event, at: now() }),
   };
   const write = attributeWriter();
   handleMessages(context);
@@ -112,7 +111,7 @@ function handleMessages({ job, machine, dispatch }: JobContext): void {
   setHandler(
     defineUpdate<RecoverAnswer, [OperatorRequest]>(updates.recoverNow),
     (request) => {
-      const incident = recoveryId(job, Date.now());
+      const incident = recoveryId(job, now());
       dispatch({ kind: 'recoverNowRequested', incident, request });
       return { incident };
     },

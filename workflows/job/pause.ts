@@ -3,6 +3,7 @@ import { iso } from '../../contract/settings/duration.ts';
 import { announce } from '../proxies.ts';
 import { signalPause } from './child.ts';
 import type { JobContext } from './context.ts';
+import { now } from '../arrivals.ts';
 
 /** Notifies people, and an open recovery, of the oldest pause or resume that they do not know. */
 export async function reportPause({ job, machine, dispatch }: JobContext): Promise<void> {
@@ -17,6 +18,6 @@ export async function reportPause({ job, machine, dispatch }: JobContext): Promi
     type: 'Normal',
     reason: eventReasons.jobPaused,
     message,
-    key: `${job.uid}/${iso(Date.now())}/${message}`,
+    key: `${job.uid}/${iso(now())}/${message}`,
   });
 }

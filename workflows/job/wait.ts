@@ -4,6 +4,7 @@ import type { JobContext } from './context.ts';
 import { lookAtOpen } from './recover.ts';
 import { isDone, type JobState } from './state.ts';
 import { nextStep } from './steps.ts';
+import { now } from '../arrivals.ts';
 
 /** How long an open incident may be silent before it is checked. */
 const lookAfterMs = 5 * 60_000;
@@ -23,7 +24,7 @@ export async function wait(context: JobContext, mayContinue: () => boolean): Pro
   switch (phase) {
     case 'waiting':
     case 'refused':
-      if (state.isOutdated || !(await until(state.until - Date.now()))) dispatch({ kind: 'waitEnded' });
+      if (state.isOutdated || !(await until(state.until - now()))) dispatch({ kind: 'waitEnded' });
       return;
     case 'recovering':
     case 'stuck':

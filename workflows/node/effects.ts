@@ -4,8 +4,8 @@ import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/
 import { traitsOf } from '../../contract/faults/sources.ts';
 import { clusterWorkflowId } from '../../contract/ids.ts';
 import { signals } from '../../contract/wire/messages.ts';
-import { isHistoryLong } from '../arrivals.ts';
-import { allAnnounced, announce, attempt, decideNode, observeNodeNow, perform, tolerate } from '../proxies.ts';
+import { isHistoryLong, now } from '../arrivals.ts';
+import { allAnnounced, announce, attempt, decideNode, perform, tolerate } from '../proxies.ts';
 import type { InPhase, Machine } from '../state-machine.ts';
 import type { NodeEvent } from './events.ts';
 import type { Message } from './messages.ts';
@@ -61,12 +61,9 @@ const signalCluster = (signal: string, payload: object): Promise<void> =>
     .signal(signal, payload)
     .catch(() => undefined);
 
-/**
- * Faults wait for the first look, so it is a local activity. Commands that follow later looks depend on the clock, so those are ordinary activities.
- */
 async function observe({ node, view: was }: NodeState): Promise<NodeEvent> {
-  const view = was ? await perform('observeNode', `read ${node} again`, { node }) : await observeNodeNow(node);
-  return { kind: 'observed', view, at: Date.now() };
+  const view = await perform('observeNode', was ? `read ${node} again` : `read ${node}`, { node });
+  return { kind: 'observed', view, at: now() };
 }
 
 async function decide({
@@ -81,9 +78,9 @@ async function decide({
     ...(judged && { judged }),
     ...(request && { askedBy: request }),
     history,
-    now: Date.now(),
+    now: now(),
   });
-  return { kind: 'decided', decision, at: Date.now() };
+  return { kind: 'decided', decision, at: now() };
 }
 
 /** What is to be done: at once, because of something that arrives, or when the deadline passes. */
@@ -96,17 +93,17 @@ async function rest(state: NodeState, machine: NodeMachine): Promise<NodeEvent |
     const summary =
       state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet';
     if (deadline === undefined) await condition(isDue);
-    else if (!(await condition(isDue, Math.max(1, deadline - Date.now()), { summary })))
-      return { kind: 'deadlinePassed', deadline, at: Date.now() };
+    else if (!(await condition(isDue, Math.max(1, deadline - now()), { summary })))
+      return { kind: 'deadlinePassed', deadline, at: now() };
   }
   const kind = pendingWork(machine.state);
-  return kind && { kind, at: Date.now() };
+  return kind && { kind, at: now() };
 }
 
 async function reserve({ node, view, held, faults, history }: InPhase<NodeState, 'reserving'>): Promise<NodeEvent> {
   if (held.reported !== undefined && held.by === 'kcover') {
     // A decision that may have been made under other settings is made again before it is carried out.
-    const decision = await decideNode({ node: view, faults, history, now: Date.now(), again: true });
+    const decision = await decideNode({ node: view, faults, history, now: now(), again: true });
     if (decision.kind !== 'quarantine') return { kind: 'noLongerWanted', decision };
   }
   const asked = held.by === 'kcover' ? { ...(held.preflight && { preflight: held.preflight }) } : { byOperator: true };
@@ -136,7 +133,7 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
   const onNode = incidentOnNode(state);
   // A quarantine that is only held has left nothing on the node, but what was judged is written there all the same.
   const incident = onNode ?? held?.incident;
-  if (!view || incident === undefined) return { kind: 'released', removed: false, at: Date.now() };
+  if (!view || incident === undefined) return { kind: 'released', removed: false, at: now() };
   const reported = state.faults
     .filter(({ source, code }) => traitsOf(source).recordedAtRelease?.test(code) === true)
     .map(({ id }) => id);
@@ -152,7 +149,7 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
       history,
     }),
   );
-  const at = Date.now();
+  const at = now();
   if ('failed' in answer)
     return onNode === undefined
       ? { kind: 'released', removed: false, at }
@@ -171,7 +168,7 @@ async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEven
 async function close({ node, outcome }: InPhase<NodeState, 'closing'>, machine: NodeMachine): Promise<NodeEvent> {
   await condition(() => allAnnounced() || goesOn(machine.state, outcome));
   const { state } = machine;
-  if (goesOn(state, outcome)) return { kind: 'decisionBegun', at: Date.now() };
+  if (goesOn(state, outcome)) return { kind: 'decisionBegun', at: now() };
   if (state.view || !hasArrivals(state)) return { kind: 'eventsWritten' };
   const arrivals = state.inbox.length;
   return {

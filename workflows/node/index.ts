@@ -10,7 +10,7 @@ import {
 } from '../../contract/wire/messages.ts';
 import type { NodeFaults, NodeInput, NodeOutcome, NodeStatus } from '../../contract/node/nodes.ts';
 import type { RemedyProgress } from '../../contract/remedy/remedy.ts';
-import { isHistoryLong } from '../arrivals.ts';
+import { isHistoryLong, now } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { takeFaults } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
@@ -27,7 +27,7 @@ export async function nodeQuarantine({
   node,
   state: continued,
 }: NodeInput & { readonly state?: NodeState }): Promise<NodeOutcome> {
-  const machine: NodeMachine = new Machine(nodeTransitions, continued ?? firstState(node, Date.now()));
+  const machine: NodeMachine = new Machine(nodeTransitions, continued ?? firstState(node, now()));
   // First of all: does the node still exist, and is it still the same machine?
   if (continued) machine.dispatch({ kind: 'runContinued' });
   const write = attributeWriter();

@@ -7,7 +7,7 @@ import type {
   PreflightStatus,
   ReportsArrived,
 } from '../../contract/preflight/runs.ts';
-import { isHistoryLong } from '../arrivals.ts';
+import { isHistoryLong, now } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { awaitLastMessages } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
@@ -23,10 +23,7 @@ export async function preflight({
   workload,
   state: continued,
 }: PreflightInput & { readonly state?: PreflightState }): Promise<PreflightOutcome> {
-  const machine = new Machine<PreflightState, PreflightEvent>(
-    preflightTransitions,
-    continued ?? firstState(Date.now()),
-  );
+  const machine = new Machine<PreflightState, PreflightEvent>(preflightTransitions, continued ?? firstState(now()));
   const write = attributeWriter();
   const setTimers = timerControl((event) => machine.dispatch(event));
   handleMessages();
@@ -49,7 +46,7 @@ export async function preflight({
   }
 
   function dispatchAnswer({ effect }: PreflightState, answer: Answer): void {
-    machine.dispatch({ ...answer, effect, at: Date.now() });
+    machine.dispatch({ ...answer, effect, at: now() });
   }
 
   /** Not for each signal, of which thousands may come: nothing of theirs is shown before it is sorted. */
@@ -62,15 +59,15 @@ export async function preflight({
   function handleMessages(): void {
     setHandler(defineQuery<PreflightStatus>(statusQuery), () => statusOf(workload, machine.state));
     setHandler(defineSignal<[ReportsArrived]>(signals.reportsArrived), (payload) => {
-      machine.dispatch({ kind: 'reportsArrived', ...readReports(payload), at: Date.now() });
+      machine.dispatch({ kind: 'reportsArrived', ...readReports(payload), at: now() });
     });
     setHandler(defineSignal<[PodsTesting]>(signals.podsTesting), (payload) => {
       const pod = readPod(payload);
-      const at = Date.now();
+      const at = now();
       machine.dispatch(
         pod ? { kind: 'podsTesting', pod, at } : { kind: 'reportsArrived', reports: [], refused: [], dropped: 1, at },
       );
     });
-    setHandler(defineSignal(signals.podsGone), () => void machine.dispatch({ kind: 'podsGone', at: Date.now() }));
+    setHandler(defineSignal(signals.podsGone), () => void machine.dispatch({ kind: 'podsGone', at: now() }));
   }
 }

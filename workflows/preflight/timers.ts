@@ -1,6 +1,7 @@
 import { type Timer, startTimer } from '../timer.ts';
 import { type PreflightState, timersOf } from './state.ts';
 import type { Arrival } from './transitions.ts';
+import { now } from '../arrivals.ts';
 
 /** Starts the timers of a state that do not run yet, and stops those that it has no longer. */
 export function timerControl(dispatch: (event: Arrival) => void): (state: PreflightState) => void {
@@ -14,8 +15,8 @@ export function timerControl(dispatch: (event: Arrival) => void): (state: Prefli
     }
     for (const { key, name, summary, timer } of wanted) {
       if (running.has(key)) continue;
-      const fired = () => dispatch({ kind: 'timerFired', timer: name, id: timer.id, at: Date.now() });
-      running.set(key, startTimer(timer.at - Date.now(), summary, fired));
+      const fired = () => dispatch({ kind: 'timerFired', timer: name, id: timer.id, at: now() });
+      running.set(key, startTimer(timer.at - now(), summary, fired));
     }
   };
 }

@@ -33,6 +33,7 @@ import { firstState, type RecoveryState } from './state.ts';
 import { attributesOf, detailsOf, firstAttributes, statusOf } from './status.ts';
 import { temporalTools } from './temporal-tools.ts';
 import { recoveryTransitions } from './transitions.ts';
+import { now } from '../arrivals.ts';
 
 /** Answer of the updates `approve` and `deny`; `question`: what was answered. */
 interface ApprovalAnswer {
@@ -43,7 +44,7 @@ interface ApprovalAnswer {
 
 /** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
-  const machine = new Machine<RecoveryState, RecoveryEvent>(recoveryTransitions, firstState(input, Date.now()));
+  const machine = new Machine<RecoveryState, RecoveryEvent>(recoveryTransitions, firstState(input, now()));
   const write = attributeWriter(firstAttributes);
   const running: Running = {
     get state() {
@@ -74,7 +75,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
   function dispatch(event: Parameters<Running['dispatch']>[0]): RecoveryState {
     const { shown, timeline } = machine.state;
-    const state = machine.dispatch({ ...event, at: Date.now() });
+    const state = machine.dispatch({ ...event, at: now() });
     write(attributesOf(state));
     if (state.shown === shown && state.timeline === timeline) return state;
     const { title, rows } = detailsOf(state);

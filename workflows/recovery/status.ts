@@ -25,13 +25,11 @@ export const statusOf = (state: RecoveryState): RecoveryStatus => ({
   ...openQuestion(state.questions),
 });
 
-export const attributesOf = (state: RecoveryState): Attributes => ({
-  KcoverPhase: state.shown.phase,
-  ...((state.phase === 'recording' || state.phase === 'ended') && {
-    KcoverOutcome: state.end.outcome,
-    KcoverNode: nodesIn(state).slice(0, 20),
-  }),
-});
+/** The last ones are written with the outcome: what follows is the record, which the current details show. */
+export const attributesOf = (state: RecoveryState): Attributes =>
+  state.phase === 'recording' || state.phase === 'ended'
+    ? { KcoverPhase: 'ended', KcoverOutcome: state.end.outcome, KcoverNode: nodesIn(state).slice(0, 20) }
+    : { KcoverPhase: state.shown.phase };
 
 export function detailsOf({ input, shown, timeline }: RecoveryState): Details {
   return {

@@ -1,10 +1,11 @@
 import { CancellationScope, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { allAnnounced, decideCapacity, decideRecovery, perform, short, tolerate } from '../proxies.ts';
 import type { Tools } from './tools.ts';
+import { now } from '../arrivals.ts';
 
 /** The tools of a recovery that runs as a workflow. */
 export const temporalTools: Tools = {
-  now: () => Date.now(),
+  now,
   perform,
   tolerate,
   decideRecovery,

@@ -17,7 +17,7 @@ import type {
   RemedyProgress,
 } from '../../contract/remedy/remedy.ts';
 import { signals } from '../../contract/wire/messages.ts';
-import { isHistoryLong } from '../arrivals.ts';
+import { isHistoryLong, now } from '../arrivals.ts';
 import { announce, attempt, perform, tolerate } from '../proxies.ts';
 import type { InPhase, Machine } from '../state-machine.ts';
 import type { RemedyEvent } from './events.ts';
@@ -105,12 +105,12 @@ async function ask({ input: { node, uid, incident }, reported }: RemedyState): P
     // Registered before asking once more, so that a change in between is not missed.
     if (reported === undefined) permit = await perform('permitRepair', `may ${node} be repaired now?`, request);
   }
-  return { kind: 'permitAnswered', permit, at: Date.now() };
+  return { kind: 'permitAnswered', permit, at: now() };
 }
 
 async function wait({ askAt }: InPhase<RemedyState, 'waiting'>, machine: RemedyMachine): Promise<RemedyEvent> {
   const isDue = () => machine.state.phase !== 'waiting' || machine.state.recheck || isHistoryLong();
-  const came = await condition(isDue, Math.max(1, askAt - Date.now()), { summary: 'ask again' });
+  const came = await condition(isDue, Math.max(1, askAt - now()), { summary: 'ask again' });
   return { kind: 'waitEnded', ...(!came && { deadline: askAt }) };
 }
 
@@ -121,7 +121,7 @@ async function drain({ input: { node, uid }, until }: InPhase<RemedyState, 'drai
     () => perform('drainNode', `other workloads leave ${node}`, { node, uid, timeoutMs }),
     (because) => ({ outcome: 'blocked' as const, because, evicted: 0, remaining: [] }),
   );
-  return { kind: 'drainEnded', result, at: Date.now() };
+  return { kind: 'drainEnded', result, at: now() };
 }
 
 async function remediate(state: InPhase<RemedyState, 'remediating'>): Promise<RemedyEvent> {
@@ -132,11 +132,11 @@ async function remediate(state: InPhase<RemedyState, 'remediating'>): Promise<Re
   const timeoutMs = leftOf(current.until);
   if (step === 'running') {
     const result = await runHook(hookRequest(state, rung.hook, operation, timeoutMs));
-    return { kind: 'hookEnded', operation, result, at: Date.now() };
+    return { kind: 'hookEnded', operation, result, at: now() };
   }
   const proof = rung.proof.filter((one) => one !== 'result');
   const result = await awaitProof({ node: input.node, before, proof, timeoutMs });
-  return { kind: 'proofEnded', operation, result, at: Date.now() };
+  return { kind: 'proofEnded', operation, result, at: now() };
 }
 
 async function verify(state: InPhase<RemedyState, 'verifying'>): Promise<RemedyEvent> {
@@ -144,7 +144,7 @@ async function verify(state: InPhase<RemedyState, 'verifying'>): Promise<RemedyE
   if (state.step === 'looking' || rung?.verify === undefined) return look(state.input.node);
   const operation = verificationOf(state);
   const result = await runHook(hookRequest(state, rung.verify, operation, rung.timeoutMs));
-  return { kind: 'hookEnded', operation, result, at: Date.now() };
+  return { kind: 'hookEnded', operation, result, at: now() };
 }
 
 /** Until it is over, or a fault ends it; then the machine is read once more. */
@@ -153,16 +153,16 @@ async function watch(
   machine: RemedyMachine,
 ): Promise<RemedyEvent | undefined> {
   const isDue = () => machine.state.phase !== 'probation' || isHistoryLong();
-  if (await condition(isDue, Math.max(1, until - Date.now()), { summary: 'the probation is over' })) return undefined;
+  if (await condition(isDue, Math.max(1, until - now()), { summary: 'the probation is over' })) return undefined;
   return unlessLeft(machine, async () => {
     const view = await perform('observeMachine', `read ${node} at the end of its probation`, { node });
-    return { kind: 'probationEnded', view, at: Date.now() };
+    return { kind: 'probationEnded', view, at: now() };
   });
 }
 
 async function look(node: string): Promise<RemedyEvent> {
   const view = await perform('observeMachine', `read the machine of ${node}`, { node });
-  return { kind: 'machineObserved', view, at: Date.now() };
+  return { kind: 'machineObserved', view, at: now() };
 }
 
 function hookRequest({ input, faults }: RemedyState, hook: string, operation: string, timeoutMs: number): HookRequest {
@@ -186,7 +186,7 @@ const awaitProof = (request: ProofRequest): Promise<ProofResult> =>
     (because) => ({ outcome: 'not-proven' as const, because }),
   );
 
-const leftOf = (until: number): number => Math.max(leastMs, until - Date.now());
+const leftOf = (until: number): number => Math.max(leastMs, until - now());
 
 /** The answer, or what its absence means: no activity is awaited without end. */
 async function within<T>(ms: number, work: () => Promise<T>, otherwise: (because: string) => T): Promise<T> {

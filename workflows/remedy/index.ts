@@ -10,7 +10,7 @@ import {
 } from '@temporalio/workflow';
 import type { RemedyCancelled, RemedyInput, RemedyOutcome, RemedyStatus } from '../../contract/remedy/remedy.ts';
 import { type FaultsObserved, signals, statusQuery } from '../../contract/wire/messages.ts';
-import { isHistoryLong } from '../arrivals.ts';
+import { isHistoryLong, now } from '../arrivals.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, takeFaults, textOf } from '../faults.ts';
 import { allAnnounced, awaitLastMessages } from '../proxies.ts';
@@ -28,7 +28,7 @@ export async function remedy(input: RemedyInput & { readonly state?: RemedyState
   handleMessages(machine);
   // What it holds is given back, and the node is notified, also where the workflow itself is cancelled.
   CancellationScope.current().cancelRequested.catch(() =>
-    machine.dispatch({ kind: 'cancelRequested', because: 'the workflow of the remedy was cancelled', at: Date.now() }),
+    machine.dispatch({ kind: 'cancelRequested', because: 'the workflow of the remedy was cancelled', at: now() }),
   );
   return CancellationScope.nonCancellable(() => run(machine, begun));
 }
@@ -43,7 +43,7 @@ async function run(machine: RemedyMachine, input: RemedyInput): Promise<RemedyOu
     const [message] = state.outbox;
     if (key !== undefined && key !== reported) {
       reported = key;
-      await report(input.node, progressOf(state, Date.now()));
+      await report(input.node, progressOf(state, now()));
     } else if (message) {
       await send(message);
       machine.dispatch({ kind: 'sent' });
@@ -63,7 +63,7 @@ async function run(machine: RemedyMachine, input: RemedyInput): Promise<RemedyOu
 /** An activity that failed for good, although it is retried: nothing more is done to the node. */
 function giveUp(error: unknown): RemedyEvent {
   if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-  return { kind: 'cancelRequested', because: (error.cause ?? error).message, at: Date.now() };
+  return { kind: 'cancelRequested', because: (error.cause ?? error).message, at: now() };
 }
 
 function publish(state: RemedyState, write: ReturnType<typeof attributeWriter>): void {
@@ -76,7 +76,7 @@ function publish(state: RemedyState, write: ReturnType<typeof attributeWriter>):
 function handleMessages(machine: RemedyMachine): void {
   setHandler(defineQuery<RemedyStatus>(statusQuery), () => statusOf(machine.state, Date.now()));
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
-    machine.dispatch({ kind: 'faultsObserved', ...takeFaults(payload), at: Date.now() });
+    machine.dispatch({ kind: 'faultsObserved', ...takeFaults(payload), at: now() });
   });
   setHandler(defineSignal(signals.recheck), () => {
     machine.dispatch({ kind: 'recheckRequested' });
@@ -85,7 +85,7 @@ function handleMessages(machine: RemedyMachine): void {
     defineSignal<[RemedyCancelled]>(signals.remedyCancelled),
     (payload) => {
       const because = (isObject(payload) ? textOf(payload.because) : undefined) ?? 'cancelled by signal';
-      machine.dispatch({ kind: 'cancelRequested', because, at: Date.now() });
+      machine.dispatch({ kind: 'cancelRequested', because, at: now() });
     },
     { description: 'Ends the repair of the node, which stays quarantined: {"because": "..."}' },
   );
