@@ -215,11 +215,11 @@ describe('the uploader of preflight reports', () => {
     );
     await Promise.all(fifths);
     start();
-    await until(() => uploader?.status().accepted === 1000, 40_000);
+    await until(() => uploader?.status().accepted === 1000, 150_000);
     await looked();
     expect(requests.map(({ files }) => files.length)).toEqual(Array.from({ length: 20 }, () => 50));
     expect(new Set(sent()).size).toBe(1000);
-  }, 60_000);
+  }, 180_000);
 
   it('is not held up by a report for which the controller rejects whole requests', async () => {
     answering = ({ files }) =>

@@ -69,6 +69,14 @@ async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<
   return { job, died: ends.filter(({ status }) => status === 'fulfilled').length };
 }
 
+/** On a busy machine all pods may be deleted before the first of them is seen to be: then with another job. */
+async function suspendedInTime(name: string, more: Partial<BatchJobOptions>) {
+  for (let tries = 1; ; tries++) {
+    const made = await suspended(`${name}-${tries}`, more);
+    if (made.died > 6 || tries === 4) return made;
+  }
+}
+
 const isHere = ({ metadata }: V1Pod): boolean => metadata?.deletionTimestamp === undefined;
 const failureOf = ({ status }: V1Job) =>
   status?.conditions?.find(({ type, status: holds }) => type === 'Failed' && holds === 'True')?.reason;
@@ -78,7 +86,7 @@ describe('a batch Job of many ranks that die of each other while it is suspended
     ['OnFailure and the backoffLimit that the refusal names', { backoffLimit: 2 * ranks }],
     ['Never, whatever its backoffLimit', { restartPolicy: 'Never', backoffLimit: 0 }],
   ] as const)('only stops with %s', async (_sentence, more) => {
-    const { job, died } = await suspended(`enough-${more.backoffLimit}`, more);
+    const { job, died } = await suspendedInTime(`enough-${more.backoffLimit}`, more);
     expect(died).toBeGreaterThan(6);
     expect((await viewOf(job)).unsafeSuspend).toBeUndefined();
     await eventually(

@@ -12,7 +12,7 @@ import {
 } from '../../workflows/node/state.ts';
 import { nextState } from '../../workflows/state-machine.ts';
 import { kernelFault, nodeView } from '../support/builders.ts';
-import { findViolation } from '../support/machine-properties.ts';
+import { findDefect, findViolation } from '../support/machine-properties.ts';
 import { asBefore, defect, table, without } from './node-defect.ts';
 import { ada, driven, node, property, usual } from './node-driver.ts';
 
@@ -288,7 +288,7 @@ describe('the machine of a node', () => {
   });
 
   it.each(defects)('is found to break them with %s', (_name, found, machine) => {
-    expect(findViolation(machine, property(), 20_000, found)).toMatch(found);
+    expect(findDefect(machine, property(), found)).toMatch(found);
   });
 
   it('comes to its end from every state when it is released, or quiet, though nothing is granted', () => {

@@ -3,7 +3,7 @@ import type { RemedyEvent } from '../../workflows/remedy/events.ts';
 import { firstState, type RemedyState } from '../../workflows/remedy/state.ts';
 import { remedyTransitions } from '../../workflows/remedy/transitions.ts';
 import { nextState, type Transition } from '../../workflows/state-machine.ts';
-import { findViolation, withTransition } from '../support/machine-properties.ts';
+import { findDefect, findViolation, withTransition } from '../support/machine-properties.ts';
 import { type Answer, driven, input, property, timeAt, usual } from './remedy-driver.ts';
 
 const table = remedyTransitions;
@@ -227,7 +227,7 @@ describe('the machine of a remedy', () => {
   });
 
   it.each(defects)('is found to break them with %s', (_name, found, machine) => {
-    expect(findViolation(machine, property(), 20_000, found)).toMatch(found);
+    expect(findDefect(machine, property(), found)).toMatch(found);
   });
 
   it('comes to its end from every state', () => {
