@@ -91,6 +91,16 @@ export const errorCatalogue = {
     remedy: 'check free space and permissions of the directory',
   },
   usage: { kind: 'permanent', what: 'the command line cannot be used', remedy: 'kcover help' },
+  'wait.timeout': {
+    kind: 'permanent',
+    what: 'the condition did not hold in time',
+    remedy: 'kcover status JOB shows what it waits for',
+  },
+  'wait.otherwise': {
+    kind: 'permanent',
+    what: 'the condition can no longer hold',
+    remedy: 'kcover status JOB and kcover report INCIDENT show why',
+  },
   refused: { kind: 'permanent', what: 'policy refuses this', remedy: 'read the reason; some refusals name a command' },
   'not-found': { kind: 'permanent', what: 'there is no such thing', remedy: 'kcover list' },
 } as const satisfies Record<string, { kind: 'transient' | 'permanent'; what: string; remedy: string }>;
@@ -136,5 +146,7 @@ export const exitCodes = {
   refused: 3,
   notFound: 4,
   unreachable: 5,
+  timedOut: 6,
+  otherwise: 7,
   bug: 70,
 } as const;

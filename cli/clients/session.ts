@@ -16,14 +16,19 @@ export function openSession(environment: CliEnvironment, kubeconfig: string | un
   let kube: Promise<Kube> | undefined;
   let temporal: Promise<TemporalConnection> | undefined;
   const target = async () => (await import('./temporal.ts')).temporalTarget(environment.variables);
+  const connect = async (): Promise<TemporalConnection> => {
+    try {
+      const [{ connectTemporal }, where] = await Promise.all([import('./temporal.ts'), target()]);
+      return await connectTemporal(where);
+    } catch (error) {
+      // The next look of `--watch` tries again.
+      temporal = undefined;
+      throw error;
+    }
+  };
   return {
     kube: () => (kube ??= import('./kubernetes.ts').then(({ openKube }) => openKube({ kubeconfig, inCluster: false }))),
-    temporal: async () =>
-      (
-        await (temporal ??= Promise.all([import('./temporal.ts'), target()]).then(([{ connectTemporal }, where]) =>
-          connectTemporal(where),
-        ))
-      ).client,
+    temporal: async () => (await (temporal ??= connect())).client,
     target,
     close: async () => {
       // A connection that failed to open has already been reported.

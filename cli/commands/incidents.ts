@@ -14,6 +14,9 @@ function titleOf(kind: IncidentSummary['kind'], namespace: string | null, about:
   return namespace === null ? `node ${about}` : `${namespace}/${about}`;
 }
 
+const lineOf = ({ kind, namespace, about, outcome, because, incident }: IncidentSummary): string =>
+  [titleOf(kind, namespace, about), outcome, because, incident].join('   ');
+
 /** None where the workflow of the cluster does not run. */
 async function openStorms(client: Client): Promise<readonly Storm[]> {
   const { statusOf } = await import('../clients/workflows.ts');
@@ -25,6 +28,7 @@ export const incidents: CommandEntry = {
   summary: 'List recoveries of jobs and quarantines of nodes: open ones, and those that ended lately.',
   arguments: [],
   options: [
+    sharedOptions.watch,
     { flags: '-n, --namespace <name>', describe: 'Only recoveries of jobs in this namespace; all incidents otherwise' },
     { flags: '--job <job>', describe: 'Only recoveries of this job, such as pytorchjob/llm' },
     { flags: '--node <name>', describe: 'Only what this node was part of' },
@@ -33,7 +37,7 @@ export const incidents: CommandEntry = {
     sharedOptions.records,
     sharedOptions.output,
   ],
-  examples: ['kcover incidents', 'kcover incidents -n train --job pytorchjob/llm --since 7d --output json'],
+  examples: ['kcover incidents --watch', 'kcover incidents -n train --job pytorchjob/llm --since 7d --output json'],
   exits: ['unreachable'],
   async run(typed, { session, now }) {
     const { parseJobName } = await import('../job/name.ts');
@@ -60,6 +64,7 @@ export const incidents: CommandEntry = {
     ]);
     return {
       data: found,
+      items: found.map((one) => ({ about: one.incident, line: lineOf(one), data: one })),
       text:
         rows.length === 0
           ? `no incident in the last ${typed.value('since')}`

@@ -34,6 +34,7 @@ import { start } from './start.ts';
 import { status } from './status.ts';
 import { stop } from './stop.ts';
 import { verify } from './verify.ts';
+import { wait } from './wait.ts';
 import { worker } from './worker.ts';
 
 export type CommandName =
@@ -44,6 +45,7 @@ export type CommandName =
   | 'incidents'
   | 'report'
   | 'recover'
+  | 'wait'
   | 'plan'
   | 'approve'
   | 'deny'
@@ -79,6 +81,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   incidents,
   report,
   recover,
+  wait,
   plan,
   approve,
   deny,

@@ -28,6 +28,7 @@ export const nodeList: CommandEntry = {
   summary: 'List the nodes that are quarantined or watched, or the machines that were quarantined most often.',
   arguments: [],
   options: [
+    sharedOptions.watch,
     { flags: '--offenders', describe: 'Instead, list machines by how often kcover quarantined them' },
     { flags: '--since <duration>', describe: 'With --offenders, count quarantines from then on', byDefault: '28d' },
     sharedOptions.records,
@@ -35,7 +36,7 @@ export const nodeList: CommandEntry = {
     sharedOptions.kubeconfig,
     sharedOptions.output,
   ],
-  examples: ['kcover node list', 'kcover node list --offenders --records /var/lib/kcover/records'],
+  examples: ['kcover node list --watch', 'kcover node list --offenders --records /var/lib/kcover/records'],
   exits: ['unreachable'],
   async run(typed, { session, now }) {
     if (typed.flag('offenders')) {
@@ -71,10 +72,15 @@ export const nodeList: CommandEntry = {
       since === null ? '' : ago(since, now),
       by ?? '',
       incident ?? '',
-      [because, remedy && `${remedy.outcome ?? remedy.phase}: ${remedy.because}`].filter(Boolean).join('; '),
+      reasonOf({ because, remedy }),
     ]);
     return {
       data: rows,
+      items: rows.map((row) => ({
+        about: row.node,
+        line: [row.node, row.phase, row.reason ?? '-', reasonOf(row)].join('   '),
+        data: row,
+      })),
       text:
         rows.length === 0
           ? 'no node is quarantined or watched'
@@ -82,6 +88,10 @@ export const nodeList: CommandEntry = {
     };
   },
 };
+
+/** Why it is quarantined, and what its repair does. */
+const reasonOf = ({ because, remedy }: Pick<Row, 'because' | 'remedy'>): string =>
+  [because, remedy && `${remedy.outcome ?? remedy.phase}: ${remedy.because}`].filter(Boolean).join('; ');
 
 const isOurs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineIncident] !== undefined;
 

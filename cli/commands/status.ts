@@ -3,7 +3,7 @@ import { formatDuration } from '../../contract/settings/duration.ts';
 import { faultSentence } from '../../contract/faults/sentence.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import type { JobRef } from '../../contract/job/jobs.ts';
+import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
 import type { JobProgress } from '../../contract/progress/progress.ts';
 import type { Question } from '../../contract/recovery/plan.ts';
 import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
@@ -20,8 +20,14 @@ import { readSettings, type Settings } from '../settings/file.ts';
 export const status: CommandEntry = {
   summary: 'Print what kcover does for a job: what, why, what it waits for and until when.',
   arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
-  options: [sharedOptions.namespace, sharedOptions.workerConfig, sharedOptions.kubeconfig, sharedOptions.output],
-  examples: ['kcover status pytorchjob/llm', 'kcover status pytorchjob/llm -n train --output json'],
+  options: [
+    sharedOptions.watch,
+    sharedOptions.namespace,
+    sharedOptions.workerConfig,
+    sharedOptions.kubeconfig,
+    sharedOptions.output,
+  ],
+  examples: ['kcover status pytorchjob/llm -n train --output json', 'kcover status pytorchjob/llm -n train --watch'],
   exits: ['notFound', 'unreachable'],
   async run(typed, context) {
     const { jobTyped } = await import('../job/jobs.ts');
@@ -40,15 +46,17 @@ export const status: CommandEntry = {
         : await recoveryStatus(() => statusOf(client, 'recovery', job.incident ?? ''));
     const cause = job.last && (await causeOfLast(client, job.last.incident));
     const last = job.last && { last: { ...job.last, ...(cause !== undefined && { cause }) } };
+    const data = {
+      ...job,
+      ...last,
+      ...(progress && { progress }),
+      ...(budget && { budget }),
+      ...(recovery && { recovery }),
+    };
     return {
-      data: {
-        ...job,
-        ...last,
-        ...(progress && { progress }),
-        ...(budget && { budget }),
-        ...(recovery && { recovery }),
-      },
+      data,
       text: describe(job, { recovery, cause, budget, progress }, context.now),
+      items: [{ about: jobTitle(ref), line: lineOf(job, recovery), data }],
     };
   },
 };
@@ -82,13 +90,27 @@ export interface More {
   readonly progress?: JobProgress | undefined;
 }
 
+/** The job, or its recovery while one is open: it says what is waited for. */
+const waitingIn = (job: JobStatus, recovery: RecoveryStatus | undefined): JobStatus | RecoveryStatus =>
+  recovery && recovery.phase !== 'ended' ? recovery : job;
+
+const phaseOf = ({ phase }: JobStatus, recovery: RecoveryStatus | undefined): string =>
+  recovery ? `${phase}: ${recovery.phase}` : phase;
+
+/** The job in one line, without times that pass. */
+export function lineOf(job: JobStatus, recovery: RecoveryStatus | undefined): string {
+  const { because, until } = waitingIn(job, recovery);
+  const parts = [`${job.job.namespace}/${job.job.name}`, phaseOf(job, recovery), until && `until ${until}`, because];
+  return parts.filter(Boolean).join('   ');
+}
+
 /** Output of `kcover status`. */
 export function describe(job: JobStatus, { recovery, cause, budget, progress }: More, now: number): string {
   const closed = job.phase === 'ended';
-  const waiting = recovery && recovery.phase !== 'ended' ? recovery : job;
+  const waiting = waitingIn(job, recovery);
   const title = [
     `${job.job.namespace}/${job.job.name}`,
-    recovery ? `${job.phase}: ${recovery.phase}` : job.phase,
+    phaseOf(job, recovery),
     closed ? '' : `waiting for ${waiting.waitingFor} ${deadline(waiting.until, now)}`.trimEnd(),
   ];
   const last = job.last && `${job.last.outcome} ${ago(job.last.at, now)}: ${job.last.because}`;

@@ -47,7 +47,25 @@ export async function recoveriesInTemporal(
     ...(node === undefined ? [] : [`KcoverNode = ${quoted(node)}`]),
   ];
   const found = await listWorkflows(client, query.join(' AND '));
-  return inParallel(found.slice(0, limit), (info) => readRecovery(client, info), atOnce);
+  const read = (info: WorkflowExecutionInfo) =>
+    onceClosed(client, info, async () => [await readRecovery(client, info)]);
+  return (await inParallel(found.slice(0, limit), read, atOnce)).flat();
+}
+
+/** What closed runs were read as: they no longer change, and `--watch` lists them every few seconds. */
+const readBefore = new WeakMap<Client, Map<string, readonly IncidentSummary[]>>();
+
+async function onceClosed(
+  client: Client,
+  { runId, closeTime }: WorkflowExecutionInfo,
+  read: () => Promise<readonly IncidentSummary[]>,
+): Promise<readonly IncidentSummary[]> {
+  if (closeTime === undefined) return read();
+  const known = readBefore.get(client) ?? new Map<string, readonly IncidentSummary[]>();
+  readBefore.set(client, known);
+  const found = known.get(runId) ?? (await read());
+  known.set(runId, found);
+  return found;
 }
 
 async function readRecovery(client: Client, info: WorkflowExecutionInfo): Promise<IncidentSummary> {
@@ -118,7 +136,8 @@ export async function quarantinesInTemporal(
     client,
     `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ${stillThere(since)}${which}`,
   );
-  const found = (await inParallel(runs, (run) => readRun(client, run), atOnce)).flat();
+  const read = (run: WorkflowExecutionInfo) => onceClosed(client, run, () => readRun(client, run));
+  const found = (await inParallel(runs, read, atOnce)).flat();
   const running = new Set(runs.filter(({ status }) => status.name === 'RUNNING').map(({ workflowId }) => workflowId));
   const nodes = new Set(found.map(({ about }) => about));
   return [...nodes].flatMap((name) =>

@@ -26,6 +26,10 @@ export async function listOffenders(client: Client, { since, now, records }: Wan
   ]);
   return {
     data: offenders,
+    items: offenders.map((one) => {
+      const about = one.machine ?? one.nodes.join(', ');
+      return { about, line: [about, one.nodes.join(', '), one.incidents, one.because].join('   '), data: one };
+    }),
     text:
       rows.length === 0
         ? 'kcover quarantined no node in that time'

@@ -40,10 +40,21 @@ export interface CommandContext {
   readonly now: number;
 }
 
+/** One thing that an output is about: `--watch` in a pipe prints it when it has changed. */
+export interface WatchedItem {
+  /** Its name, the same in every look. */
+  readonly about: string;
+  /** What it is now, in one line without times that pass. */
+  readonly line: string;
+  readonly data: unknown;
+}
+
 /** Output of a command: as data, and as text. */
 export interface CommandOutput {
   readonly data: unknown;
   readonly text: string;
+  /** Of a command with `--watch`. */
+  readonly items?: readonly WatchedItem[];
   /** Default: `ok`. */
   readonly exit?: ExitName;
 }
@@ -66,6 +77,11 @@ export type OutputFormat = (typeof outputFormats)[number];
 /** Options that several commands share. */
 export const sharedOptions = {
   output: { flags: '-o, --output <format>', describe: 'How to print', byDefault: 'table', choices: outputFormats },
+  watch: {
+    flags: '-w, --watch',
+    describe:
+      'Look again 2s after each answer, until Ctrl-C: on a terminal the view is drawn anew in place, in a pipe each change is a line, or a document with --output json or yaml',
+  },
   namespace: {
     flags: '-n, --namespace <name>',
     describe: 'Kubernetes namespace of the job; the current one of the kubeconfig otherwise',

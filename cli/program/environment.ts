@@ -29,6 +29,18 @@ export interface CliEnvironment {
   /** Standard input in pieces, as it arrives. */
   readonly stdinPieces: () => AsyncIterable<string>;
   readonly stdinIsTerminal: boolean;
+  /** Standard output, where it is a terminal that can be drawn on. */
+  readonly terminal: Terminal | undefined;
+  /** Aborted by Ctrl-C or SIGTERM, which from then on do not end the process themselves: under another Node it gets each twice. */
+  readonly untilStopped: () => AbortSignal;
+}
+
+/** A terminal to draw on. */
+export interface Terminal {
+  write(text: string): unknown;
+  size(): { readonly columns: number; readonly rows: number };
+  /** Returns what ends it. */
+  onResize(redraw: () => void): () => void;
 }
 
 interface Output {
@@ -54,8 +66,24 @@ export function readEnvironment(process: NodeJS.Process): CliEnvironment {
     stdin: () => text(process.stdin),
     stdinPieces: () => process.stdin.setEncoding('utf8'),
     stdinIsTerminal: Boolean(process.stdin.isTTY),
+    terminal: process.stdout.isTTY && variables['TERM'] !== 'dumb' ? terminalOf(process.stdout) : undefined,
+    untilStopped: () => {
+      const stopping = new AbortController();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+      return stopping.signal;
+    },
   };
 }
+
+const terminalOf = (stdout: NodeJS.WriteStream): Terminal => ({
+  write: (text) => stdout.write(text),
+  // Some terminals say that they have none.
+  size: () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 }),
+  onResize: (redraw) => {
+    stdout.on('resize', redraw);
+    return () => void stdout.off('resize', redraw);
+  },
+});
 
 function podOf({ POD_NAME: name, POD_NAMESPACE: namespace }: Readonly<Record<string, string>>): CliEnvironment['pod'] {
   return name && namespace ? { name, namespace } : undefined;

@@ -24,6 +24,8 @@ const exitOf: Readonly<Record<ErrorCode, ExitName>> = {
   'address.taken': 'failed',
   'file.unreadable': 'failed',
   'records.unwritable': 'failed',
+  'wait.timeout': 'timedOut',
+  'wait.otherwise': 'otherwise',
   usage: 'usage',
   refused: 'refused',
   'not-found': 'notFound',
@@ -38,6 +40,8 @@ export const exitMeanings: Readonly<Record<ExitName, string>> = {
   refused: 'policy refuses it; the message says why',
   notFound: 'there is no such job, node or workflow',
   unreachable: 'Kubernetes or Temporal did not answer',
+  timedOut: 'the condition that was waited for did not hold in time',
+  otherwise: 'the incident, or the workflow of the job, ended otherwise than waited for',
   bug: 'a defect of kcover',
 };
 

@@ -17,7 +17,7 @@ export function print(answer: CommandOutput, format: OutputFormat): string {
 }
 
 /** The data as YAML. Invisible characters are escaped, which needs strings in double quotes. */
-function yaml(data: unknown): string {
+export function yaml(data: unknown): string {
   const text = stringify(data, { lineWidth: 0 });
   return escapeUnseen(text) === text
     ? text

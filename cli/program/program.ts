@@ -19,6 +19,8 @@ const everyExit: readonly ExitName[] = [
   'refused',
   'notFound',
   'unreachable',
+  'timedOut',
+  'otherwise',
   'bug',
 ];
 

@@ -29,6 +29,8 @@ describe('completion', () => {
       'kcover node quarantine --re',
       "kcover list -o ''",
       "kcover config check ''",
+      "kcover wait job/x --for ''",
+      'kcover status job/x --w',
       "kcover status job/x -n list ''",
     );
     expect([own, plugin]).toEqual([
@@ -42,6 +44,8 @@ describe('completion', () => {
       '--reason',
       'table json yaml',
       'worker controller agent',
+      'protected recovered idle',
+      '--watch',
     ]);
   });
 

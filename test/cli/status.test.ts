@@ -1,5 +1,5 @@
 import { describe as suite, expect, it } from '@jest/globals';
-import { describe, type More } from '../../cli/commands/status.ts';
+import { describe, lineOf, type More } from '../../cli/commands/status.ts';
 import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import type { JobStatus } from '../../contract/job/training-job.ts';
 import { settings } from '../support/builders.ts';
@@ -44,6 +44,13 @@ suite('the page of kcover status', () => {
       '  next      a fault, or kcover recover, opens an incident',
       '  budget    0 recoveries in the last hour',
     ]);
+  });
+
+  it('says in one line what --watch prints, without times that pass', () => {
+    expect(lineOf(watched, undefined)).toBe('train/llm   watching   no fault');
+    expect(lineOf({ ...watched, phase: 'recovering', incident }, open)).toBe(
+      'train/llm   recovering: waiting for placement   until 2026-11-21T07:14:04Z   0/8 nodes are available: 7 insufficient nvidia.com/gpu',
+    );
   });
 
   it('shows an open incident with the status of its recovery, and the time left until the deadline', () => {

@@ -2,6 +2,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { annotations, jobWorkflowId, labels } from '../../contract/ids.ts';
+import type { JobStatus } from '../../contract/job/training-job.ts';
 import { signals } from '../../contract/wire/messages.ts';
 import { merge } from '../../testbed/api.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
@@ -224,6 +225,8 @@ describe('opting in', () => {
     await breakGpu(node, xid79);
     const records = await live.settled(job, { stays: true });
     expect(records.map(({ outcome, stops }) => ({ outcome, stops }))).toEqual([{ outcome: 'refused', stops: [] }]);
+    const waited = await live.runCli('wait', ...named(job), '--for', 'recovered', '--since', '10m');
+    expect(waited).toMatchObject({ code: 7, stdout: '', stderr: expect.stringContaining('because: refused: ') });
     expect((await live.event(job, 'RecoveryRefused')).type).toBe('Warning');
     expect(live.recorder.isQuarantined(node.name)).toBe(true);
     expect(uidsNow(job)).toEqual(uidsAtFirst(job));
@@ -234,20 +237,49 @@ describe('opting in', () => {
 describe('a person', () => {
   it('restarts a job by command', async () => {
     const job = await live.pytorch();
-    const ran = await live.runCli(
-      'recover',
-      `pytorchjob/${job.name}`,
-      '-n',
-      job.namespace,
-      '--reason',
-      'it hangs',
-      '--output',
-      'json',
-    );
+    const ran = await live.runCli('recover', ...named(job), '--reason', 'it hangs', '--output', 'json');
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const { record } = await expectOneRecovery(job);
     expect(record.incident).toBe((JSON.parse(ran.stdout) as { incident: string }).incident);
     expect(record.faults[0]?.message).toContain('it hangs');
+  });
+
+  it('waits for the recovery and watches it', async () => {
+    const job = await live.pytorch();
+    const isProtected = await live.runCli('wait', ...named(job), '--for', 'protected', '--timeout', '2m');
+    expect(isProtected).toMatchObject({ code: 0, stderr: '' });
+    const tooLate = await live.runCli('wait', ...named(job), '--for', 'recovered', '--timeout', '3s');
+    expect(tooLate).toMatchObject({ code: 6, stderr: expect.stringContaining('because: no incident has ended since') });
+
+    const view = live.startCli('status', ...named(job), '--watch', '--output', 'json');
+    const shown = (): readonly Shown[] =>
+      view
+        .printed()
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Shown);
+    await untilPrinted(view, '"change":"new"');
+    const waiting = live.runCli('wait', ...named(job), '--for', 'recovered', '--since', '10m', '--output', 'json');
+    await live.runCli('recover', ...named(job), '--reason', 'it hangs');
+    const { record } = await expectOneRecovery(job);
+    const waited = await waiting;
+    expect({ ...waited, stdout: JSON.parse(waited.stdout) as unknown }).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: { condition: 'recovered', incident: record.incident },
+    });
+    await until('the end of the incident', 60_000, async () => {
+      const { phase, last } = shown().at(-1)?.data ?? {};
+      return phase === 'watching' && last?.incident === record.incident ? { found: true } : { missing: view.printed() };
+    });
+    view.signal('SIGINT');
+    expect(await view.ended).toMatchObject({ code: 0, stderr: '' });
+    expect(shown()[0]).toMatchObject({ change: 'new', data: { phase: 'watching' } });
+    expect(
+      shown()
+        .slice(1)
+        .map(({ change }) => change),
+    ).not.toContain('new');
   });
 
   it('restarts a job by a signal to its workflow', async () => {
@@ -274,11 +306,21 @@ describe('a person', () => {
     const { node } = lastOf(job);
     await breakGpu(node, xid79);
     await expectOneRecovery(job);
+    const views = [
+      live.startCli('node', 'list', '--watch'),
+      live.startCli('incidents', '--node', node.name, '--watch'),
+    ] as const;
+    await untilPrinted(views[0], `   ${node.name}   quarantined   xid-79   `);
+    await untilPrinted(views[1], `   node ${node.name}   open   `);
     const ran = await live.runCli('node', 'release', node.name, '--reason', 'GPU replaced', '--output', 'json');
     expect({ ...ran, stdout: JSON.parse(ran.stdout) as object }).toMatchObject({
       code: 0,
       stdout: { node: node.name, outcome: 'released' },
     });
+    await untilPrinted(views[0], `   ${node.name}   no longer listed\n`);
+    await untilPrinted(views[1], `   node ${node.name}   released   `);
+    for (const view of views) view.signal('SIGINT');
+    for (const view of views) expect(await view.ended).toMatchObject({ code: 0, stderr: '' });
     const after = await live.cluster.api.core.readNode({ name: node.name });
     expect(after.spec?.taints ?? []).toEqual([]);
     expect(
@@ -348,6 +390,21 @@ describe('mode observe', () => {
     }
   });
 });
+
+/** A document of `kcover status --watch`. */
+interface Shown {
+  readonly change: string;
+  readonly data: Partial<JobStatus>;
+}
+
+const untilPrinted = (view: ReturnType<LiveKcover['startCli']>, text: string): Promise<boolean> =>
+  until(text, 60_000, async () => (view.printed().includes(text) ? { found: true } : { missing: view.printed() }));
+
+const named = ({ name, namespace }: LiveJob): readonly [string, string, string] => [
+  `pytorchjob/${name}`,
+  '-n',
+  namespace,
+];
 
 interface LabelledObject {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };

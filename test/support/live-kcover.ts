@@ -44,6 +44,13 @@ export interface Ran {
   readonly stderr: string;
 }
 
+interface Started {
+  readonly ended: Promise<Ran>;
+  /** What it has printed so far. */
+  printed(): string;
+  signal(signal: NodeJS.Signals): void;
+}
+
 const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.url));
 
 /** Short pauses between recoveries, and limits that no test reaches. */
@@ -282,7 +289,12 @@ export class LiveKcover {
   }
 
   /** Runs the program as an administrator of the test cluster would. */
-  async runCli(...args: string[]): Promise<Ran> {
+  runCli(...args: string[]): Promise<Ran> {
+    return this.startCli(...args).ended;
+  }
+
+  /** The same, for a program that a signal ends. */
+  startCli(...args: string[]): Started {
     const child = spawn(process.execPath, [program, ...args], {
       env: {
         ...compileCache(),
@@ -293,12 +305,11 @@ export class LiveKcover {
       },
     });
     child.stdin.end();
-    const [stdout, stderr, code] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      new Promise<number | null>((resolve) => child.on('close', resolve)),
-    ]);
-    return { code, stdout, stderr };
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', (piece: string) => (stdout += piece));
+    const closed = new Promise<number | null>((resolve) => child.on('close', resolve));
+    const ended = Promise.all([text(child.stderr), closed]).then(([stderr, code]) => ({ code, stdout, stderr }));
+    return { ended, printed: () => stdout, signal: (signal) => void child.kill(signal) };
   }
 
   quarantined(node: SimulatedNode): Promise<void> {

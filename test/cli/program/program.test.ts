@@ -86,6 +86,18 @@ const endings: readonly {
     says: 'because: --limit 0 is not a whole number',
   },
   {
+    sentence: 'a condition that is not known is wrong usage',
+    args: ['wait', 'job/x', '--for', 'healthy'],
+    code: 2,
+    says: 'Allowed choices are protected, recovered, idle.',
+  },
+  {
+    sentence: 'a wait without an end is wrong usage',
+    args: ['wait', 'job/x', '--for', 'recovered', '--timeout', '0s'],
+    code: 2,
+    says: 'because: --timeout 0s is not a duration above zero',
+  },
+  {
     sentence: 'a plan without a job or facts is wrong usage',
     args: ['plan'],
     code: 2,
