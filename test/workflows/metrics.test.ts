@@ -45,8 +45,15 @@ describe('the metrics of a worker', () => {
       throw toFailure(new KcoverError('notify.refused', 'route answered 404'));
     };
     const notification = {
-      ...{ schema: 1, id: 'a', reason: 'RecoveryStarted', severity: 'warning', about: 'pytorchjob/llm in train' },
-      ...{ incident: 'recovery/a', message: 'xid/79', at: '2026-11-21T07:09:03.117Z', resolves: false },
+      schema: 1,
+      id: 'a',
+      reason: 'RecoveryStarted',
+      severity: 'warning',
+      about: 'pytorchjob/llm in train',
+      incident: 'recovery/a',
+      message: 'xid/79',
+      at: '2026-11-21T07:09:03.117Z',
+      resolves: false,
     };
     await rig.client.workflow.signalWithStart('notify', {
       workflowId: `notify/${route}`,
