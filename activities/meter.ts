@@ -4,6 +4,7 @@ import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Outcome } from '../contract/recovery/outcomes.ts';
+import type { RemedyOutcome } from '../contract/remedy/remedy.ts';
 import type { Activities } from '../contract/wire/activities.ts';
 import { mapActivities } from './map-activities.ts';
 
@@ -19,7 +20,9 @@ export interface Meter {
   stopped(by: string, result: string, forced: number): void;
   ended(outcome: Outcome, seconds: number): void;
   stuck(): void;
+  repaired(outcome: RemedyOutcome['outcome']): void;
   notified(route: string): void;
+  notNotified(route: string, code: string): void;
   failed(activity: string, code: string): void;
 }
 
@@ -44,7 +47,18 @@ const observers = (meter: Meter): Observers => ({
     meter.stopped(by, result.kind, 'forced' in result ? (result.forced ?? []).length : 0),
   lookAtRecovery: (seen) => void (seen.kind === 'running' && seen.stuck !== undefined && meter.stuck()),
   deliverNotification: (_, { route }) => meter.notified(route),
-  recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome, secondsOf(record))),
+  recordIncident(_, record) {
+    if ('job' in record) return meter.ended(record.outcome, secondsOf(record));
+    // The record of the release repeats how the repair ended.
+    if (record.remedy && !record.ended) meter.repaired(record.remedy.outcome);
+  },
+});
+
+/** What failed attempts count beside `failed`. */
+const failureObservers = (
+  meter: Meter,
+): { readonly [N in Name]?: (code: string, request: Parameters<Activities[N]>[0]) => void } => ({
+  deliverNotification: (code, { route }) => meter.notNotified(route, code),
 });
 
 const secondsOf = ({ startedAt, endedAt }: { readonly startedAt: string; readonly endedAt: string }): number =>
@@ -55,7 +69,9 @@ const quiet = /^(observe|decide|find|lookAt)/;
 
 /** The same activities, with each answer counted and each effect logged under its incident. */
 export function metered(activities: Activities, meter: Meter, log: Logger): Activities {
-  const seen = observers(meter) as Readonly<Record<string, ((answer: unknown, request: unknown) => void) | undefined>>;
+  type Observe = (answer: unknown, request: unknown) => void;
+  const seen = observers(meter) as Readonly<Record<string, Observe | undefined>>;
+  const failed = failureObservers(meter) as Readonly<Record<string, Observe | undefined>>;
   return mapActivities(activities, (activity, name) => async (...args) => {
     const [request] = args;
     const about = { ...subjectOf(request), activity: name };
@@ -70,6 +86,7 @@ export function metered(activities: Activities, meter: Meter, log: Logger): Acti
       if (cancellationSignal().aborted) throw error;
       const code = error instanceof ApplicationFailure ? (error.type ?? 'unknown') : nameOf(error);
       meter.failed(name, code);
+      failed[name]?.(code, request);
       log.warn({ ...about, code, because: error instanceof Error ? error.message : String(error) }, `${name} failed`);
       throw error;
     }

@@ -66,7 +66,7 @@ export interface StormRule {
 
 /** Nodes of one place that were quarantined for one cause within minutes. Times are milliseconds since the epoch. */
 export interface Storm {
-  /** `storm/<cause>/<UTC time>` */
+  /** `storm/<cause>/<place>/<UTC time>`; a character of the place that is not of an id is `-`. */
   readonly id: string;
   /** Value of the taint, such as `xid-79`. */
   readonly cause: string;
@@ -97,9 +97,11 @@ export interface ReserveRequest {
     /** Requested by a person: limit and pause do not apply. */ readonly byOperator?: boolean;
   })[];
 }
-export type ReserveAnswer =
-  | { readonly granted: true; readonly nodeUid: string; readonly incident: string }
-  | { readonly granted: false; readonly nodeUid: string; readonly because: string };
+/** `storm`: id of the open storm that the quarantine belongs to, of which people were notified. */
+export type ReserveAnswer = { readonly nodeUid: string; readonly storm?: string } & (
+  | { readonly granted: true; readonly incident: string }
+  | { readonly granted: false; readonly because: string }
+);
 
 /** A node that a remedy works on. Times are milliseconds since the epoch. */
 export interface Repair {

@@ -25,6 +25,7 @@ export interface ControllerMetrics {
   readonly signalFailures: Counter<'signal'>;
   readonly temporalAnswers: Gauge;
   readonly recoveriesOpen: Gauge<'phase'>;
+  readonly stormsOpen: Gauge;
   readonly unobservable: Gauge<'what'>;
   readonly recoveryLabelsIgnored: Counter;
   readonly lokiUnavailable: Gauge<'query'>;
@@ -92,8 +93,10 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
   });
   const faults = new Counter({ ...table.faults, registers });
   const temporalAnswers = new Gauge({ ...table.temporalAnswers, registers });
-  // A gauge without labels begins at 0, which would say that Temporal does not answer.
+  const stormsOpen = new Gauge({ ...table.stormsOpen, registers });
+  // A gauge without labels begins at 0, which would say that Temporal does not answer, or that no storm is open.
   temporalAnswers.remove();
+  stormsOpen.remove();
   const codeLabel = firstValues(mostCodes);
   const gaps = new Counter({ ...table.gaps, registers });
   // From zero on, so that the first gap is an increase.
@@ -118,6 +121,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     temporalAnswers,
     recoveriesOpen: new Gauge({ ...table.recoveriesOpen, registers }),
+    stormsOpen,
     unobservable: new Gauge({ ...table.unobservable, registers }),
     recoveryLabelsIgnored: new Counter({ ...table.recoveryLabelsIgnored, registers }),
     lokiUnavailable: new Gauge({ ...table.lokiUnavailable, registers }),

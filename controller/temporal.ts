@@ -2,9 +2,11 @@
 
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import type { ClusterStatus } from '../contract/cluster.ts';
 import { KcoverError } from '../contract/errors.ts';
-import { nodeWorkflowId, type SearchAttribute, workflowTypes } from '../contract/ids.ts';
+import { clusterWorkflowId, nodeWorkflowId, type SearchAttribute, workflowTypes } from '../contract/ids.ts';
 import type { NodeOutcome } from '../contract/node/nodes.ts';
+import { statusQuery } from '../contract/wire/messages.ts';
 import { searchAttributePairs } from '../contract/wire/search-attributes.ts';
 import { jobStart, nodeStart, preflightStart, type WorkflowStart } from '../contract/wire/starts.ts';
 import type { Sender } from './outbox/outbox.ts';
@@ -33,6 +35,8 @@ export interface Workflows {
   lastRun(node: string): Promise<LastRun>;
   /** How many recoveries have not ended, by phase. */
   openRecoveries(): Promise<ReadonlyMap<string, number>>;
+  /** How many storms are open. */
+  openStorms(): Promise<number>;
 }
 
 /** Sends with a deadline; every failure is a `KcoverError` that may be retried. */
@@ -98,6 +102,7 @@ export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions)
     ],
     lastRun: (node) => inTime(`look at node/${node}`, () => lastRun(client, node)),
     openRecoveries: () => inTime('count the open recoveries', () => openRecoveries(client)),
+    openStorms: () => inTime('count the open storms', () => openStorms(client)),
   };
 }
 
@@ -109,6 +114,16 @@ async function openRecoveries(client: Client): Promise<ReadonlyMap<string, numbe
     counts.set(phase, (counts.get(phase) ?? 0) + 1);
   }
   return counts;
+}
+
+/** None where the workflow of the cluster does not run yet: it has recognised none. */
+async function openStorms(client: Client): Promise<number> {
+  try {
+    return (await client.workflow.getHandle(clusterWorkflowId).query<ClusterStatus>(statusQuery)).storms.length;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 0;
+    throw error;
+  }
 }
 
 const phaseKey = defineSearchAttributeKey('KcoverPhase' satisfies SearchAttribute, 'KEYWORD');

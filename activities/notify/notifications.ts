@@ -1,4 +1,4 @@
-/** Tells people outside of the cluster: Events of the worker become signals to the workflows of routes, which send them. */
+/** Notifies people outside of the cluster: Events of the worker become signals to the workflows of routes, which send them. */
 
 import { createHash } from 'node:crypto';
 import type { Activities, Announcement } from '../../contract/wire/activities.ts';

@@ -23,7 +23,7 @@ const kinds = { job: runJob, object: runObject, http: runHttp, command: runComma
 /** Runs the hook, or looks at what an earlier try began. */
 export async function runHook(dependencies: Dependencies, request: HookRequest): Promise<HookResult> {
   const { mode, hooks } = dependencies.settings.remediation;
-  // Whoever may start activities could otherwise repair nodes where nobody wants that.
+  // A person who may start activities could otherwise repair nodes where the settings forbid it.
   if (mode !== 'run') return failed('remediation.mode is off');
   const hook = Object.entries(hooks).find(([name]) => name === request.hook)?.[1];
   if (hook === undefined) return failed(`remediation.hooks has no ${request.hook}`);

@@ -12,15 +12,14 @@ const beforeMs = 3_600_000;
 /** Each incident of several nodes, followed by what belongs to it; then the others. */
 export function withStorms(incidents: readonly IncidentSummary[], storms: readonly Storm[]): readonly PlacedIncident[] {
   const newest = storms.toSorted((a, b) => b.since - a.since);
-  const parentOf = ({ nodes, startedAt }: IncidentSummary): string | null =>
+  const stormOf = ({ nodes, startedAt }: IncidentSummary): Storm | undefined =>
     newest.find(
       (storm) => Date.parse(startedAt) >= storm.since - beforeMs && nodes.some((node) => storm.nodes.includes(node)),
-    )?.id ?? null;
-  const placed = incidents.map((one): PlacedIncident => ({ ...one, parent: parentOf(one) }));
-  return [
-    ...newest.flatMap((storm) => [summaryOf(storm), ...placed.filter(({ parent }) => parent === storm.id)]),
-    ...placed.filter(({ parent }) => parent === null),
-  ];
+    );
+  const placed = Map.groupBy(incidents, stormOf);
+  const placedIn = (storm: Storm | undefined): PlacedIncident[] =>
+    (placed.get(storm) ?? []).map((one) => ({ ...one, parent: storm?.id ?? null }));
+  return [...newest.flatMap((storm) => [summaryOf(storm), ...placedIn(storm)]), ...placedIn(undefined)];
 }
 
 const summaryOf = ({ id, cause, place, since, nodes, until }: Storm): PlacedIncident => ({

@@ -1,10 +1,12 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Meter } from '../../activities/index.ts';
+import type { ErrorCode } from '../../contract/errors.ts';
 import { metricTable } from '../../contract/metrics/catalogue.ts';
 import { outcomes } from '../../contract/recovery/outcomes.ts';
+import { remedyOutcomes } from '../../contract/remedy/remedy.ts';
 
-/** Metrics of a worker's activities. */
-export function workerMetrics(registry: Registry): Meter {
+/** Metrics of a worker's activities. `routes`: names of the routes of notifications. */
+export function workerMetrics(registry: Registry, routes: readonly string[]): Meter {
   const registers = [registry];
   const table = metricTable.worker;
   const decisions = new Counter({ ...table.decisions, registers });
@@ -19,8 +21,14 @@ export function workerMetrics(registry: Registry): Meter {
   // From zero on, so that the first of them is an increase.
   for (const outcome of outcomes) recoveries.inc({ outcome }, 0);
   for (const what of ['quarantine', 'recovery']) held.inc({ what }, 0);
+  const repairs = new Counter({ ...table.repairs, registers });
+  for (const outcome of remedyOutcomes) repairs.inc({ outcome }, 0);
   const stuck = new Counter({ ...table.stuck, registers });
   const notifications = new Counter({ ...table.notifications, registers });
+  const notificationFailures = new Counter({ ...table.notificationFailures, registers });
+  for (const route of routes)
+    for (const code of ['notify.refused', 'notify.unreachable'] satisfies ErrorCode[])
+      notificationFailures.inc({ route, code }, 0);
   const failures = new Counter({ ...table.failures, registers });
   return {
     decided: (about, kind) => decisions.inc({ about, kind }),
@@ -36,7 +44,9 @@ export function workerMetrics(registry: Registry): Meter {
       durations.observe({ outcome }, seconds);
     },
     stuck: () => stuck.inc(),
+    repaired: (outcome) => repairs.inc({ outcome }),
     notified: (route) => notifications.inc({ route }),
+    notNotified: (route, code) => notificationFailures.inc({ route, code }),
     failed: (activity, code) => failures.inc({ activity, code }),
   };
 }

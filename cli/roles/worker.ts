@@ -57,7 +57,8 @@ export const runWorker = ({
       log,
       now: Date.now,
     });
-    const activities = metered(made, workerMetrics(registry), log);
+    const routes = settings.notifications.routes.map(({ name }) => name);
+    const activities = metered(made, workerMetrics(registry, routes), log);
     const common = { connection, namespace: target.namespace, taskQueue, activities };
     const workers = [
       await waitFor('Temporal', () => createWorker(forEffects(common, bundle))),

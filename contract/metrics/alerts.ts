@@ -5,6 +5,8 @@
 
 import type { Outcome } from '../recovery/outcomes.ts';
 import type { RecoveryPhase } from '../recovery/recovery.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { RemedyOutcome } from '../remedy/remedy.ts';
 import { metricTable } from './catalogue.ts';
 import { temporalMetrics } from './temporal.ts';
 
@@ -25,6 +27,9 @@ const { every, controller, worker, agent } = metricTable;
 
 const heldPhases = ['held', 'waiting for placement'] as const satisfies readonly RecoveryPhase[];
 const approvalPhase = 'waiting for approval' satisfies RecoveryPhase;
+const notRepaired = ['exhausted', 'retired'] as const satisfies readonly RemedyOutcome['outcome'][];
+const refused = 'notify.refused' satisfies ErrorCode;
+const unreachable = 'notify.unreachable' satisfies ErrorCode;
 const handedOver = ['escalated', 'failed'] as const satisfies readonly Outcome[];
 
 export const alertTable = {
@@ -35,7 +40,7 @@ export const alertTable = {
     expression: `(sum(${controller.leading.name}) or vector(0)) < 1`,
     summary: 'No kcover controller leads',
     description:
-      'Reports of agents wait on their nodes, and nobody watches pods and nodes: a node that breaks now is not quarantined.',
+      'Reports of agents wait on their nodes, and no controller watches pods and nodes: a node that breaks now is not quarantined.',
   },
   KcoverNoWorker: {
     severity: 'critical',
@@ -145,6 +150,30 @@ export const alertTable = {
     summary: '{{ $labels.node }} has been quarantined for more than a day',
     description:
       'The node takes no new pods, and counts against the limit of quarantined nodes until a person releases it.',
+  },
+  KcoverStormOpen: {
+    severity: 'critical',
+    for: '0m',
+    expression: `max(${controller.stormsOpen.name}) > 0`,
+    summary: 'Several nodes of one place were quarantined for one cause',
+    description:
+      'One cause that they share is likelier than so many broken nodes. Quarantines go on within the limits, and repairs of these nodes wait.',
+  },
+  KcoverRepairFailed: {
+    severity: 'warning',
+    for: '0m',
+    expression: `sum by (outcome) (increase(${worker.repairs.name}{outcome=~"${notRepaired.join('|')}"}[1h])) > 0`,
+    summary: 'The repair of a node ended as {{ $labels.outcome }}',
+    description: 'The node stays quarantined until a person repairs or replaces the machine and releases it.',
+  },
+  KcoverNotificationsFail: {
+    severity: 'warning',
+    for: '10m',
+    // What is refused is lost at once; a receiver that does not answer may take the next attempt, at most ten minutes later.
+    expression: `sum by (route) (increase(${worker.notificationFailures.name}{code="${refused}"}[1h])) > 0 or (sum by (route) (increase(${worker.notificationFailures.name}{code="${unreachable}"}[15m])) > 0 unless sum by (route) (increase(${worker.notifications.name}[15m])) > 0)`,
+    summary: 'Notifications of the route {{ $labels.route }} are not delivered',
+    description:
+      'People who receive {{ $labels.route }} do not learn what kcover decides. A notification that is refused is lost; others are tried again for a day.',
   },
 } as const satisfies Record<string, AlertRule>;
 

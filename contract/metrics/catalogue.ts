@@ -145,6 +145,11 @@ export const metricTable = {
       help: 'Recoveries that have not ended, by phase; read from Temporal by the leader every 30 s, no value while Temporal does not answer',
       labelNames: ['phase'],
     },
+    stormsOpen: {
+      name: 'kcover_storms_open',
+      help: 'Open storms: several nodes of one place with one cause; asked of the workflow of the cluster by the leader every 30 s, no value while it does not answer',
+      labelNames: [],
+    },
     unobservable: {
       name: 'kcover_nodes_unobservable',
       help: 'Nodes of which a condition is Unknown or gone, whose device plugin offers nothing, or whose ConfigMap or NodeD of Ascend says nothing usable, by condition, resource or observer',
@@ -188,6 +193,7 @@ export const metricTable = {
       labelNames: ['outcome'],
       buckets: recoveryBuckets,
     },
+    repairs: { name: 'kcover_repairs_total', help: 'Repairs of nodes that ended', labelNames: ['outcome'] },
     stuck: {
       name: 'kcover_recoveries_stuck_total',
       help: 'Checks that found a recovery whose workflow task keeps failing; one every five minutes while that lasts',
@@ -195,8 +201,13 @@ export const metricTable = {
     },
     notifications: {
       name: 'kcover_notifications_total',
-      help: 'Requests that a receiver of notifications has taken; failed ones are in kcover_activity_failures_total',
+      help: 'Requests that a receiver of notifications has taken',
       labelNames: ['route'],
+    },
+    notificationFailures: {
+      name: 'kcover_notification_failures_total',
+      help: 'Requests that a receiver of notifications has not taken, by error code; after notify.refused it is not tried again',
+      labelNames: ['route', 'code'],
     },
     failures: {
       name: 'kcover_activity_failures_total',

@@ -67,6 +67,7 @@ export const dashboard: readonly DashboardRow[] = [
       }),
       time('Faults', by(controller.faults, 'about', 'code')),
       time('Quarantines and releases', total(worker.quarantines, 'quarantines'), total(worker.releases, 'releases')),
+      time('Repairs that ended, by outcome', by(worker.repairs, 'outcome')),
     ],
   },
   {
@@ -76,6 +77,10 @@ export const dashboard: readonly DashboardRow[] = [
         expression: `max by (phase) (${controller.recoveriesOpen.name})`,
         legend: '{{phase}}',
       }),
+      time('Open storms: several nodes with one cause', {
+        expression: `max(${controller.stormsOpen.name})`,
+        legend: 'storms',
+      }),
       time('Decisions', by(worker.decisions, 'about', 'kind')),
       time('Quarantines and recoveries that had to wait', by(worker.held, 'what')),
       time(
@@ -83,6 +88,7 @@ export const dashboard: readonly DashboardRow[] = [
         total(controller.trainingHangs, 'hangs'),
         total(controller.trainingSlowdowns, 'slowdowns'),
       ),
+      time('Notifications that were not taken', by(worker.notificationFailures, 'route', 'code')),
     ],
   },
   {

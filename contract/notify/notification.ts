@@ -1,4 +1,4 @@
-/** What people are told outside of the cluster: a decision, and how to stop it. Plain JSON; also the body of the format `webhook`. */
+/** What people outside of the cluster are notified of: a decision, and how to stop it. Plain JSON; also the body of the format `webhook`. */
 
 export const severities = ['info', 'warning', 'critical'] as const;
 export type NotificationSeverity = (typeof severities)[number];

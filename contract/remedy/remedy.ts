@@ -69,7 +69,7 @@ export interface HookRequest {
 
 /**
  * How a run of a hook ended. `passed`: it says that it did what it is for. `failed`: it says that it did not. `busy`: somebody else works on the
- * node. `unknown`: nobody knows whether it acted, or with what result; it is never run again by itself.
+ * node. `unknown`: it is not known whether it acted, or with what result; it is never run again by itself.
  */
 export interface HookResult {
   readonly verdict: 'passed' | 'failed' | 'busy' | 'unknown';
@@ -189,6 +189,8 @@ export interface Recalled {
   readonly unread?: string;
 }
 
+export const remedyOutcomes = ['cured', 'exhausted', 'retired', 'cancelled'] as const;
+
 /**
  * Result of `remedy`. `cured`: proven, verified and through its probation. `exhausted`: every rung was tried. `retired`: the machine has failed too
  * often. `cancelled`: the node was released, is gone, or is another machine.
@@ -196,7 +198,7 @@ export interface Recalled {
 export interface RemedyOutcome {
   readonly node: string;
   readonly incident: string;
-  readonly outcome: 'cured' | 'exhausted' | 'retired' | 'cancelled';
+  readonly outcome: (typeof remedyOutcomes)[number];
   readonly because: string;
   readonly remediations: readonly Remediation[];
 }

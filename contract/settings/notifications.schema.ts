@@ -55,5 +55,5 @@ export const notifications = z
       .default([]),
   })
   .prefault({})
-  .describe('Who is told of decisions, outside of the cluster');
+  .describe('Who is notified of decisions, outside of the cluster');
 export type NotificationSettings = z.infer<typeof notifications>;

@@ -12,7 +12,7 @@ const url = z.url({ protocol: /^https?$/ }).max(2000);
 const idempotent = z
   .boolean()
   .default(false)
-  .describe('Whether it may be run again when nobody knows whether it ran; else its result is then unknown');
+  .describe('Whether it may be run again when it is not known whether it ran; else its result is then unknown');
 
 const hook = z.discriminatedUnion('kind', [
   z.strictObject({

@@ -107,7 +107,7 @@ export const workerSettings = z.strictObject({
         })
         .prefault({})
         .describe(
-          'Several nodes with one cause: quarantines go on within the limit, repairs wait, and people are told once',
+          'Several nodes with one cause: quarantines go on within the limit, repairs wait, and people are notified once',
         ),
       quiet: duration('1h').describe(
         'How long the workflow of a node keeps running after faults that did not quarantine it',

@@ -138,6 +138,8 @@ export interface Announcement {
   readonly message: string;
   /** Incident or fault id: the Event's identity. */
   readonly key: string;
+  /** Id of the storm that it belongs to, of which people were notified: this Event is written, and is no notification of its own. */
+  readonly storm?: string | undefined;
 }
 
 /** Second argument of any activity: Events that it writes beside what it does. */

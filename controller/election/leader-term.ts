@@ -18,7 +18,7 @@ import { beginRounds, type Rounds } from '../preflight/rounds/polls.ts';
 import type { RoundPod } from '../preflight/rounds/run.ts';
 import type { Workflows } from '../temporal.ts';
 import { enqueue } from '../watch/follow.ts';
-import { countOpenRecoveries } from '../watch/open-recoveries.ts';
+import { countOpenIncidents } from '../watch/open-incidents.ts';
 import { watchJobs } from '../watch/jobs.ts';
 import type { KnownJob } from '../watch/known-jobs.ts';
 import { type NodesWatch, watchNodes } from '../watch/nodes.ts';
@@ -180,8 +180,8 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
       return outbox.send(faultMessage({ kind: 'node', node }, fault));
     },
   }).catch((error: unknown) => log.error({ err: error }, 'defect: Loki is no longer read'));
-  countOpenRecoveries({ workflows, metrics, log, signal }).catch((error: unknown) =>
-    log.error({ err: error }, 'defect: open recoveries are no longer counted'),
+  countOpenIncidents({ workflows, metrics, log, signal }).catch((error: unknown) =>
+    log.error({ err: error }, 'defect: open recoveries and storms are no longer counted'),
   );
   let isUpToDate = false;
   Promise.all([jobs.synced, pods.synced]).then(

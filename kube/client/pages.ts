@@ -1,4 +1,4 @@
-/** Pages of lists. Whoever writes an object decides its size, so a page that is too large is requested again with fewer objects. */
+/** Pages of lists. The writer of an object decides its size, so a page that is too large is requested again with fewer objects. */
 
 import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node';
 import type { Response } from 'undici';

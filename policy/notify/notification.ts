@@ -1,4 +1,4 @@
-/** Which Events people are told of outside of the cluster, how urgent they are, and what can be done about them. Pure. */
+/** Which Events people are notified of outside of the cluster, how urgent they are, and what can be done about them. Pure. */
 
 import { eventReasons, type EventReason } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/job/jobs.ts';
@@ -76,13 +76,13 @@ export interface NotificationContext {
   readonly digest: (text: string) => string;
 }
 
-/** Undefined for an Event that people are not told of. */
+/** Undefined for an Event that is no notification. */
 export function notificationOf(
-  { about, reason, message, key }: Announcement,
+  { about, reason, message, key, storm }: Announcement,
   { at, ui, digest }: NotificationContext,
 ): Notification | undefined {
   const meaning = meanings[reason];
-  if (!meaning) return undefined;
+  if (!meaning || storm !== undefined) return undefined;
   const job = about.kind === 'job' ? jobTitle(about.job) : undefined;
   const node = about.kind === 'node' ? about.name : undefined;
   const namespace = about.kind === 'job' ? about.job.namespace : about.kind === 'pod' ? about.namespace : undefined;

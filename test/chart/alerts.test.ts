@@ -128,6 +128,37 @@ const cases: Readonly<Record<AlertName, Cases>> = {
     fires: { at: '25h', series: { 'kcover_node_quarantine_start_timestamp_seconds{node="gpu-3"}': '10x1600' } },
     quiet: { at: '25h', series: { 'kcover_node_quarantine_start_timestamp_seconds{node="gpu-3"}': '7200x1600' } },
   },
+  KcoverStormOpen: {
+    fires: { at: '1m', series: { 'kcover_storms_open{pod="a"}': '1x10' } },
+    // It is over.
+    quiet: { at: '10m', series: { 'kcover_storms_open{pod="a"}': '1x5 0x10' } },
+  },
+  KcoverRepairFailed: {
+    labels: { outcome: 'exhausted' },
+    fires: { at: '10m', series: { 'kcover_repairs_total{outcome="exhausted"}': '0x5 1x20' } },
+    quiet: {
+      at: '10m',
+      series: {
+        'kcover_repairs_total{outcome="cured"}': '0x5 1x20',
+        'kcover_repairs_total{outcome="cancelled"}': '0x5 1x20',
+      },
+    },
+  },
+  KcoverNotificationsFail: {
+    labels: { route: 'oncall' },
+    fires: {
+      at: '20m',
+      series: { 'kcover_notification_failures_total{route="oncall",code="notify.unreachable"}': '0x5 1+1x20' },
+    },
+    // The next attempt was taken.
+    quiet: {
+      at: '20m',
+      series: {
+        'kcover_notification_failures_total{route="oncall",code="notify.unreachable"}': '0x5 1x20',
+        'kcover_notifications_total{route="oncall"}': '3x8 4x20',
+      },
+    },
+  },
 };
 
 const directory = mkdtempSync(join(tmpdir(), 'kcover-alerts-'));
@@ -174,6 +205,15 @@ describe('the alert', () => {
 
   it.each(names)('%s does not fire where nothing is wrong for long', async (alert) => {
     expect(await judge(alert, cases[alert].quiet, [])).toBe('');
+  });
+
+  it('KcoverNotificationsFail also fires for one that is refused, although the next ones are taken', async () => {
+    const series = {
+      'kcover_notification_failures_total{route="oncall",code="notify.refused"}': '0x5 1x30',
+      'kcover_notifications_total{route="oncall"}': '0+1x30',
+    };
+    const alerts = [expected('KcoverNotificationsFail', { route: 'oncall' })];
+    expect(await judge('KcoverNotificationsFail', { at: '20m', series }, alerts)).toBe('');
   });
 
   it('KcoverTemporalUnreachable also fires where questions are answered and every message is refused', async () => {

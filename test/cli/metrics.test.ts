@@ -41,7 +41,7 @@ describe('the metrics of each role', () => {
         certificateMetric(registry, () => 0);
       },
     ],
-    ['worker', (registry) => void workerMetrics(registry)],
+    ['worker', (registry) => void workerMetrics(registry, [])],
     ['agent', (registry) => agentMetrics(registry, () => status)],
   ])('match the table: %s', (role, register) => {
     const registry = new Registry();
@@ -69,6 +69,24 @@ describe('the metrics of each role', () => {
       'kcover_agent_detector_lines_total{detector="kernel-log"} 7',
     ])
       expect(text).toContain(`${line}\n`);
+  });
+
+  it('of a worker begin at zero for what alerts watch, so that the first of them is an increase', async () => {
+    const registry = new Registry();
+    const meter = workerMetrics(registry, ['oncall']);
+    const text = await registry.metrics();
+    for (const series of [
+      'kcover_repairs_total{outcome="exhausted"}',
+      'kcover_repairs_total{outcome="retired"}',
+      'kcover_notification_failures_total{route="oncall",code="notify.refused"}',
+      'kcover_notification_failures_total{route="oncall",code="notify.unreachable"}',
+    ])
+      expect(text).toContain(`${series} 0\n`);
+    meter.repaired('exhausted');
+    meter.notNotified('oncall', 'notify.refused');
+    const later = await registry.metrics();
+    expect(later).toContain('kcover_repairs_total{outcome="exhausted"} 1\n');
+    expect(later).toContain('kcover_notification_failures_total{route="oncall",code="notify.refused"} 1\n');
   });
 
   it('get a series of their own for the first codes, and share one beyond them', async () => {

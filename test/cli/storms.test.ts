@@ -24,7 +24,7 @@ const incident = (
   ...more,
 });
 const storm: Storm = {
-  id: 'storm/xid-79/x',
+  id: 'storm/xid-79/rack=r7/x',
   cause: 'xid-79',
   place: 'rack=r7',
   since: Date.parse(at(10)),
@@ -48,8 +48,8 @@ describe('incidents of several nodes', () => {
     );
     expect(found.map(({ about, parent }) => [about, parent])).toEqual([
       ['rack=r7', null],
-      ['train/llm', 'storm/xid-79/x'],
-      ['gpu-2', 'storm/xid-79/x'],
+      ['train/llm', 'storm/xid-79/rack=r7/x'],
+      ['gpu-2', 'storm/xid-79/rack=r7/x'],
       ['gpu-9', null],
       ['gpu-1', null],
     ]);
@@ -57,5 +57,17 @@ describe('incidents of several nodes', () => {
       kind: 'storm',
       because: '2 nodes with xid-79 within minutes; their repairs wait until 2026-11-21T07:20:00.000Z at least',
     });
+  });
+
+  it('have each of these once, also where two of them began at once and share nodes', () => {
+    const zone = { ...storm, place: 'zone=a', nodes: ['gpu-1', 'gpu-2', 'gpu-3'] };
+    const nodes = ['gpu-1', 'gpu-2', 'gpu-3'].map((node) => incident(node, [node], 9));
+    expect(withStorms(nodes, [storm, zone]).map(({ about }) => about)).toEqual([
+      'rack=r7',
+      'gpu-1',
+      'gpu-2',
+      'zone=a',
+      'gpu-3',
+    ]);
   });
 });

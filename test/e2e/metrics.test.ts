@@ -46,6 +46,8 @@ describe('the metrics of a recovery', () => {
     );
     expect(since).toBeGreaterThan(before - 60);
     expect(since).toBeLessThan(Date.now() / 1000 + 60);
+    // The workflow of the cluster answers the leader: one node is no storm.
+    await serves(controller, /^kcover_storms_open 0$/m);
 
     await live.settled(job);
     const counted = await serves(worker, /^kcover_recovery_duration_seconds_count\{outcome="restarted"\} 1$/m);

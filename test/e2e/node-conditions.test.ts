@@ -76,7 +76,7 @@ describe('a node condition of another component', () => {
     expect(now.filter((pod) => pod.node === node.name)).toEqual([]);
   });
 
-  it('that its writer never sets back does not quarantine the node again after a release, whoever restarts', async () => {
+  it('that its writer never sets back does not quarantine the node again after a release, whichever process restarts', async () => {
     const job = await live.pytorch();
     const node = lastNodeOf(job);
     await condition(node, 'AcceleratedHardwareReady', 'False', 'NvidiaXID48Error');

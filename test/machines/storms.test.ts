@@ -7,7 +7,7 @@ import {
   whyStorm,
   withRepairEnded,
   withReturned,
-  withSightings,
+  withQuarantines,
 } from '../../workflows/cluster/storms.ts';
 import { stormRule } from '../support/builders.ts';
 
@@ -23,7 +23,7 @@ const wanted = (node: string, at: number, more: Partial<Wanted> = {}): Wanted =>
   ...more,
 });
 const after = (all: readonly Wanted[], now = start, from: Storms = noStorms): Storms =>
-  withSightings(from, all, stormRule, now);
+  withQuarantines(from, all, stormRule, now);
 const three = ['a', 'b', 'c'].map((node) => wanted(node, start));
 const repair = (node: string) => ({ remedy: `remedy/${node}`, node, since: start });
 
@@ -32,7 +32,7 @@ describe('nodes with one cause', () => {
     expect(after(three.slice(0, 2)).open).toEqual([]);
     expect(after(three).open).toEqual([
       {
-        id: 'storm/xid-79/2026-11-21T07:00:00.000Z',
+        id: 'storm/xid-79/rack=r7/2026-11-21T07:00:00.000Z',
         cause: 'xid-79',
         place: 'rack=r7',
         since: start,
@@ -61,6 +61,30 @@ describe('nodes with one cause', () => {
     const two = after([wanted('b', start + 60 * minute)], start + 60 * minute, one);
     const again = [wanted('a', start), wanted('b', start + 60 * minute), wanted('c', start + 120 * minute)];
     expect(after(again, start + 120 * minute, two).open).toEqual([]);
+  });
+
+  it('are one incident where they share a rack and its zone', () => {
+    const domains = ['rack=r7', 'topology.kubernetes.io/zone=a'];
+    const twelve = Array.from({ length: 12 }, (_, number) => wanted(`n${number}`, start, { domains }));
+    expect(after(twelve).open).toMatchObject([{ place: 'rack=r7', nodes: twelve.map(({ node }) => node) }]);
+    expect(twelve.reduce((storms, one, ms) => after([one], start + ms, storms), noStorms).open).toHaveLength(1);
+  });
+
+  it('are two incidents with two ids where some of them are in another rack of the zone', () => {
+    const zone = 'topology.kubernetes.io/zone=a';
+    const all = ['a', 'b', 'c', 'd'].map((node) =>
+      wanted(node, start, { domains: [node === 'd' ? 'rack=r8' : 'rack=r7', zone] }),
+    );
+    expect(after(all).open).toMatchObject([
+      { id: 'storm/xid-79/rack=r7/2026-11-21T07:00:00.000Z', nodes: ['a', 'b', 'c'] },
+      { id: 'storm/xid-79/topology.kubernetes.io-zone=a/2026-11-21T07:00:00.000Z', nodes: ['a', 'b', 'c', 'd'] },
+    ]);
+  });
+
+  it('have an id of bounded length, with the whole name and value of the label', () => {
+    const label = `${'d'.repeat(63)}=${'v'.repeat(63)}`;
+    const [storm] = after(three.map((one) => ({ ...one, domains: [`${'p.'.repeat(126)}/${label}`] }))).open;
+    expect(storm?.id).toBe(`storm/xid-79/${label}/2026-11-21T07:00:00.000Z`);
   });
 
   it('count in the whole cluster where their nodes have no domain', () => {

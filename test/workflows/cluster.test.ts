@@ -198,7 +198,7 @@ describe('the workflow of a cluster', () => {
     ]);
   });
 
-  it('takes three nodes with one cause as one incident, which people are told of once', async () => {
+  it('takes three nodes with one cause as one incident, of which people are notified once', async () => {
     await counted();
     const at = new Date().toISOString();
     const wanted = ['a', 'b', 'c', 'd'].map((node) => ({

@@ -59,7 +59,7 @@ describe('levels and modes', () => {
     await jobRig.ended(handle);
   });
 
-  it('a label that asks for a recovery while one is under way is removed, so that nobody finds it later', async () => {
+  it('a label that asks for a recovery while one is under way is removed, so that no later controller finds it', async () => {
     set();
     trains(jobRig);
     jobRig.cluster.paused = { by: 'bob', reason: 'maintenance' };

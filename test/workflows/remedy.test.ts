@@ -200,7 +200,7 @@ describe('the repair of a quarantined node', () => {
     expect(await outcomeOf(remedy)).toMatchObject({ outcome: 'cancelled' });
   });
 
-  it('asks a person when every rung was tried, and never repeats what nobody knows the result of', async () => {
+  it('asks a person when every rung was tried, and never repeats a hook whose result is unknown', async () => {
     cluster.settings = repairing({}, { rungs: [{ ...gpu.rungs[0], attempts: 3 }, gpu.rungs[1]] });
     cluster.remedies.hook = by({ reset: 'unknown', diag: 'failed' });
     const handle = await send(fault());

@@ -9,7 +9,7 @@ import type {
   ReserveRequest,
   StoredPause,
 } from '../../contract/cluster.ts';
-import { noStorms, type Storms, whyStorm, withSightings } from './storms.ts';
+import { noStorms, stormOf, type Storms, whyStorm, withQuarantines } from './storms.ts';
 
 /**
  * `counting`: the nodes that were out before this run are not known yet, and a limit would begin from zero. `open`: reservations are granted up
@@ -58,15 +58,19 @@ export function reserve(
   now: number,
 ): { readonly answers: ReserveAnswer[] } & Pick<ClusterData, 'reservations' | 'storms'> {
   let { reservations } = state;
-  const answers = wanted.map(({ byOperator, ...one }): ReserveAnswer => {
+  const storms = withQuarantines(state.storms, wanted, storm, now);
+  const answers = wanted.map((request): ReserveAnswer => {
+    const { byOperator, ...one } = request;
     const { nodeUid } = one;
+    const part = stormOf(storms, request);
+    const answer = { nodeUid, ...(part !== undefined && { storm: part }) };
     const because = byOperator ? undefined : whyNot({ ...state, reservations }, one, limit);
-    if (because !== undefined) return { granted: false, nodeUid, because };
+    if (because !== undefined) return { ...answer, granted: false, because };
     const reservation = reservations[nodeUid] ?? { ...one, since: now };
     reservations = { ...reservations, [nodeUid]: reservation };
-    return { granted: true, nodeUid, incident: reservation.incident };
+    return { ...answer, granted: true, incident: reservation.incident };
   });
-  return { answers, reservations, storms: withSightings(state.storms, wanted, storm, now) };
+  return { answers, reservations, storms };
 }
 
 /** Answers a remedy, and lists what is under repair afterwards. */

@@ -7,12 +7,12 @@ import type { Repair, ReserveRequest, Storm, StormRule } from '../../contract/cl
 
 export interface Storms {
   /** Nodes whose quarantine began within the time of the rule, each cause of a node once. */
-  readonly recent: readonly Sighting[];
+  readonly recent: readonly RecentQuarantine[];
   /** Oldest first. */
   readonly open: readonly Storm[];
 }
 
-interface Sighting {
+interface RecentQuarantine {
   readonly node: string;
   readonly cause: string;
   readonly places: readonly string[];
@@ -31,44 +31,63 @@ export const noStorms: Storms = { recent: [], open: [] };
 const everywhere = 'the cluster';
 
 /** With the quarantines of a request, granted or not: a refused node is as broken as a granted one. What a person asks for has a cause of its own. */
-export function withSightings(storms: Storms, wanted: ReserveRequest['wanted'], rule: StormRule, now: number): Storms {
+export function withQuarantines(
+  storms: Storms,
+  wanted: ReserveRequest['wanted'],
+  rule: StormRule,
+  now: number,
+): Storms {
   return wanted.reduce((before, { node, incident, cause, domains = [], byOperator }) => {
     const at = Date.parse(incident.split('/').at(-1) ?? '');
     // A held quarantine asks again and again: only its begin counts.
     if (cause === undefined || byOperator || !(now - at <= rule.withinMs)) return before;
     const places = domains.length > 0 ? domains : [everywhere];
-    return withSighting(before, { node, cause, places, at }, rule, now);
+    return withQuarantine(before, { node, cause, places, at }, rule, now);
   }, storms);
 }
 
-function withSighting({ recent, open }: Storms, sighting: Sighting, rule: StormRule, now: number): Storms {
-  const isSame = (one: Sighting) => one.node === sighting.node && one.cause === sighting.cause;
-  if (recent.some(isSame)) return { recent, open };
-  const known = [...recent.filter(({ at }) => now - at <= rule.withinMs), sighting].slice(-most.recent);
+function withQuarantine({ recent, open }: Storms, added: RecentQuarantine, rule: StormRule, now: number): Storms {
+  const { node, cause, places } = added;
+  if (recent.some((one) => one.node === node && one.cause === cause)) return { recent, open };
+  const known = [...recent.filter(({ at }) => now - at <= rule.withinMs), added].slice(-most.recent);
+  const isJoined = (storm: Storm) => storm.cause === cause && places.includes(storm.place);
+  const joined = open.map((storm) => (isJoined(storm) ? withNode(storm, node, now + rule.quietMs) : storm));
   return {
     recent: known,
-    open: sighting.places
-      .reduce((all, place) => joined(all, place, sighting, known, rule, now), open)
+    open: places
+      .reduce<readonly Storm[]>((all, place) => withStorm(all, place, cause, known, rule, now), joined)
       .slice(-most.open),
   };
 }
 
-function joined(
+/** Where the nodes of the place are enough, and not all of them are in one storm already: the nodes of one rack are no second storm of its zone. */
+function withStorm(
   open: readonly Storm[],
   place: string,
-  { cause, node }: Sighting,
-  recent: readonly Sighting[],
+  cause: string,
+  recent: readonly RecentQuarantine[],
   { nodes: least, quietMs }: StormRule,
   now: number,
 ): readonly Storm[] {
-  const isOf = (storm: Storm) => storm.cause === cause && storm.place === place;
-  if (open.some(isOf)) return open.map((storm) => (isOf(storm) ? withNode(storm, node, now + quietMs) : storm));
   const together = recent.filter((one) => one.cause === cause && one.places.includes(place)).map((one) => one.node);
   const nodes = [...new Set(together)];
-  if (nodes.length < least) return open;
-  const id = `storm/${cause}/${new Date(now).toISOString()}`;
+  const isKnown = (storm: Storm) =>
+    storm.cause === cause && (storm.place === place || nodes.every((node) => storm.nodes.includes(node)));
+  if (nodes.length < least || open.some(isKnown)) return open;
+  const id = stormId(cause, place, now);
   return [...open, { id, cause, place, since: now, nodes, quietMs, until: now + quietMs, level: 0 }];
 }
+
+/** A label's prefix is left out where the id would be long: its name and value have 63 characters each. */
+const stormId = (cause: string, place: string, now: number): string =>
+  `storm/${cause}/${place.replaceAll(/[^\w.=-]/g, '-').slice(-127)}/${new Date(now).toISOString()}`;
+
+/** Id of the storm that a requested quarantine belongs to. What a person asks for belongs to none. */
+export const stormOf = (
+  { open }: Storms,
+  { node, cause, byOperator }: ReserveRequest['wanted'][number],
+): string | undefined =>
+  byOperator ? undefined : open.find((storm) => storm.cause === cause && storm.nodes.includes(node))?.id;
 
 const withNode = (storm: Storm, node: string, until: number): Storm => ({
   ...storm,
@@ -114,6 +133,6 @@ export function withReturned(storms: Storms, out: ReadonlySet<string>, now: numb
   return open.length === storms.open.length ? storms : { ...storms, open };
 }
 
-/** What people are told, once. */
+/** The text of its one notification. */
 export const stormMessage = (storm: Storm): string =>
   `${placeOf(storm)} within minutes: ${storm.nodes.slice(0, 10).join(', ')}; one cause that they share is likelier than so many broken nodes. Quarantines go on within the limits, repairs wait until ${new Date(storm.until).toISOString()}; a false alarm is undone by kcover node release --cause; to stop everything: kcover pause --reason "..."`;

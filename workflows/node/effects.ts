@@ -115,9 +115,10 @@ async function reserve({ node, view, held, faults, history }: InPhase<NodeState,
     if (held.reported === undefined)
       answer = await perform('reserveQuarantine', `may ${node} be quarantined now?`, request);
   }
+  const { storm } = answer;
   return answer.granted
-    ? { kind: 'reserved', incident: answer.incident }
-    : { kind: 'refused', because: answer.because };
+    ? { kind: 'reserved', incident: answer.incident, storm }
+    : { kind: 'refused', because: answer.because, storm };
 }
 
 async function quarantine({ node, view, held }: InPhase<NodeState, 'quarantining'>): Promise<NodeEvent> {

@@ -30,8 +30,9 @@ export type NodeEvent =
   | { readonly kind: 'decided'; readonly decision: NodeDecision; readonly at: number }
   /** The decision behind a held quarantine was made again and is another one, perhaps under other settings. */
   | { readonly kind: 'noLongerWanted'; readonly decision: NodeDecision }
-  | { readonly kind: 'reserved'; readonly incident: string }
-  | { readonly kind: 'refused'; readonly because: string }
+  /** `storm`: id of the open storm that the quarantine belongs to. */
+  | { readonly kind: 'reserved'; readonly incident: string; readonly storm?: string | undefined }
+  | { readonly kind: 'refused'; readonly because: string; readonly storm?: string | undefined }
   /** The taint was read back. */
   | { readonly kind: 'quarantineWritten'; readonly taint: 'ours' | 'other'; readonly at: number }
   | { readonly kind: 'quarantineNotWritten'; readonly because: string }

@@ -49,7 +49,7 @@ export function toPeople(
   { node, view }: About,
   type: Announcement['type'],
   reason: keyof typeof eventReasons,
-  { message, key = node }: { readonly message: string; readonly key?: string | undefined },
+  { message, key = node, storm }: Pick<Announcement, 'message' | 'storm'> & { readonly key?: string | undefined },
 ): Message[] {
   return view
     ? [
@@ -61,6 +61,7 @@ export function toPeople(
             reason: eventReasons[reason],
             message,
             key,
+            ...(storm !== undefined && { storm }),
           },
         },
       ]

@@ -115,10 +115,17 @@ export function refused(
       ? []
       : [
           ...toJobs(held.asks ? [] : faults, 'held', refusal),
-          ...toPeople(data, 'Warning', 'quarantineHeld', { message, key: `${held.incident}/${refusal}` }),
+          ...toPeople(data, 'Warning', 'quarantineHeld', {
+            message: `${message}${partOf(held)}`,
+            key: `${held.incident}/${refusal}`,
+            storm: held.storm,
+          }),
         ];
   return withMessages({ ...data, because, held: { ...held, reported: refusal } }, ...reports, ...afterwards);
 }
+
+const partOf = ({ storm }: HeldQuarantine): string =>
+  storm === undefined ? '' : `; one of several nodes with this cause (${storm})`;
 
 /** The taint was read back. */
 export function quarantined(data: NodeData, held: HeldQuarantine, taint: 'ours' | 'other', at: number): NodeData {
@@ -127,7 +134,11 @@ export function quarantined(data: NodeData, held: HeldQuarantine, taint: 'ours' 
   const beside = taint === 'other' ? '; a taint of the same key was there already and is left alone' : '';
   const after = withMessages(
     { ...data, because, quarantine, held: undefined, recheck: false },
-    ...toPeople(data, 'Warning', 'quarantined', { message: `${because}${beside}`, key: incident }),
+    ...toPeople(data, 'Warning', 'quarantined', {
+      message: `${because}${beside}${partOf(held)}`,
+      key: incident,
+      storm: held.storm,
+    }),
     ...toJobs(asks ? [] : data.faults, 'quarantined', because),
     ...(data.view ? [toRecords(data, quarantine, data.view)] : []),
   );

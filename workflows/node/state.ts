@@ -94,6 +94,8 @@ export interface HeldQuarantine {
   readonly ladder?: Ladder;
   /** No fault convicts the node: its jobs are not notified. */
   readonly asks?: true;
+  /** Id of the open storm that it belongs to, as the cluster's workflow last answered. */
+  readonly storm?: string | undefined;
   /** The reservation is granted, and the taint may have been written. */
   readonly reserved?: boolean;
   /** The refusal that was last reported to jobs and in Events. */

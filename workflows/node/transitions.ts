@@ -68,13 +68,16 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
     ...always,
     reserved: {
       to: ['quarantining'],
-      next: (state, { incident }) => ({
+      next: (state, { incident, storm }) => ({
         ...state,
         phase: 'quarantining',
-        held: { ...state.held, incident, reserved: true },
+        held: { ...state.held, incident, storm, reserved: true },
       }),
     },
-    refused: { to: ['awaiting-reservation'], next: (state, { because }) => atRest(refused(state, because)) },
+    refused: {
+      to: ['awaiting-reservation'],
+      next: (state, { because, storm }) => atRest(refused({ ...state, held: { ...state.held, storm } }, because)),
+    },
     noLongerWanted: { to: ['watching'], next: noLongerWanted },
   },
   quarantining: {
@@ -84,10 +87,13 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
       next: ({ afterwards, ...data }, { taint, at }) =>
         atRest(withMessages(quarantined(data, data.held, taint, at), ...afterwards)),
     },
-    // The node was replaced, the write was rejected for good, or it took too long: the next look reads what is on the node.
+    // The node was replaced, the write was rejected for good, or it took too long: the next look reads what is on the node. No storm explains that.
     quarantineNotWritten: {
       to: ['observing'],
-      next: (state, { because }) => observing(refused(state, `the quarantine could not be written: ${because}`)),
+      next: ({ held, ...data }, { because }) =>
+        observing(
+          refused({ ...data, held: { ...held, storm: undefined } }, `the quarantine could not be written: ${because}`),
+        ),
     },
   },
   'awaiting-reservation': {

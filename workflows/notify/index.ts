@@ -15,7 +15,7 @@ const pause = '1s';
 /** Without anything to send for so long, it ends; the next notification starts it again. */
 const idle = '1h';
 
-/** Tells one receiver of decisions, one after the other. A receiver that is down holds up only its own. */
+/** Sends notifications of decisions to one receiver, one after the other. A receiver that is down holds up only its own. */
 export async function notify({
   route,
   state: continued,
@@ -44,7 +44,7 @@ export async function notify({
     const what = batch.length === 1 ? first.notification.reason : `${batch.length + more} notifications as one`;
     const notifications = batch.map(({ notification }) => notification);
     const sent = await attempt(
-      perform('deliverNotification', `tell ${route}: ${what}`, { route, notifications, more }),
+      perform('deliverNotification', `notify ${route}: ${what}`, { route, notifications, more }),
     );
     const because = 'failed' in sent ? sent.failed : undefined;
     state = withResult(state, batch.length + more, because);
@@ -57,7 +57,7 @@ export async function notify({
       about: object,
       type: 'Warning',
       reason: eventReasons.notificationFailed,
-      message: `route ${route} was not told of ${notification.reason} of ${notification.about}: ${because}; kcover notify test ${route} shows whether it works now`,
+      message: `route ${route} was not notified of ${notification.reason} of ${notification.about}: ${because}; kcover notify test ${route} shows whether it works now`,
       key: `${notification.id}/${route}`,
     });
   }

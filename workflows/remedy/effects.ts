@@ -63,7 +63,7 @@ export async function send(message: Message): Promise<void> {
   }
 }
 
-/** Without a workflow of the node nobody waits for it. */
+/** Without a workflow of the node, no one waits for it. */
 export const report = (node: string, progress: RemedyProgress): Promise<void> =>
   signal(nodeWorkflowId(node), signals.remedyProgressed, progress);
 

@@ -68,7 +68,7 @@ export function delayed(before: RemedyData, because: string, at: number): Remedy
 export const relapsed = (data: RemedyData, { code, message }: Fault, at: number): RemedyState =>
   failed(data, { outcome: 'relapsed', because: `${code} after its proof: ${message}`, at }, false);
 
-/** A hook that runs is no longer awaited: nobody knows what it still does. Before the look at the machine, nothing was done. */
+/** A hook that runs is no longer awaited: what it still does is not known. Before the look at the machine, nothing was done. */
 export function cancelled(before: RemedyData, because: string, at: number): RemedyState {
   const { attempt } = before;
   const end = { outcome: 'unknown' as const, because: `no longer awaited: ${because}`, at };

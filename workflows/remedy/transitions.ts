@@ -173,7 +173,7 @@ function proofEnded(state: Remediating, { operation, result, at }: RemedyEventOf
     case 'proven':
       return proven(state, attempt, result.because, at);
     case 'not-proven': {
-      // What nobody knows the result of is not run again.
+      // A hook whose result is unknown is not run again.
       const isKnown = attempt.hook?.verdict !== 'unknown';
       const because = isKnown ? result.because : `${attempt.hook?.because ?? ''}; ${result.because}`;
       return failed(state, { outcome: isKnown ? 'not-proven' : 'unknown', because, at }, isKnown);

@@ -73,6 +73,12 @@ describe('a notification', () => {
     expect(notificationOf(event('AttemptStopped'), context)).toBeUndefined();
     expect(notificationOf(event('NotificationFailed'), context)).toBeUndefined();
   });
+
+  it('is not sent for an Event of a storm of which people were notified', () => {
+    const storm = 'storm/xid-79/rack=r7/2026-11-21T07:00:00.000Z';
+    expect(notificationOf(event('NodeQuarantined', { ...node, storm }), context)).toBeUndefined();
+    expect(notification('NodeStorm', { ...node, key: storm }).incident).toBe(storm);
+  });
 });
 
 describe('the routes of a notification', () => {
