@@ -61,7 +61,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     /earlier quarantine is shown/,
     defect('observing', 'observed', (after, { remedy }) => ({ ...after, remedy })),
   ],
-  ['progress that nobody keeps', /was lost/, defect('deciding', 'remedyProgressed', asBefore)],
+  ['progress that is not kept', /was lost/, defect('deciding', 'remedyProgressed', asBefore)],
 ];
 
 describe('the machine of a node whose repair goes on', () => {
