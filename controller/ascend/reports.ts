@@ -107,7 +107,7 @@ export function watchReports(options: ReportsOptions): Reports {
     onReport(report.node, report);
   }
 
-  /** Whoever deletes it, no fault is over for that: what it said stays while there is such a node. */
+  /** No fault is over because a person or another program deletes it: what it said stays while there is such a node. */
   function gone(name: string): void {
     const before = known.get(name);
     const subject = subjectOf(name);

@@ -35,7 +35,7 @@ describe('a progress file', () => {
       'counted a',
     ],
     ['is stale when it was written before that', '06:59:58.999Z', [pod('a', '07:00:00Z')], 'stale'],
-    ['is nobody’s without a pod', '07:01:00Z', [], 'no-pod'],
+    ['belongs to no pod where there is none', '07:01:00Z', [], 'no-pod'],
     ['is too early while no container has begun', '07:01:00Z', [pod('a')], 'not-started'],
     [
       'is of the pod that has begun last before it was written',

@@ -61,7 +61,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     /earlier quarantine is shown/,
     defect('observing', 'observed', (after, { remedy }) => ({ ...after, remedy })),
   ],
-  ['progress that nobody keeps', /was lost/, defect('deciding', 'remedyProgressed', asBefore)],
+  ['progress that is not kept', /was lost/, defect('deciding', 'remedyProgressed', asBefore)],
 ];
 
 /** From a state that few random orders of events reach. */

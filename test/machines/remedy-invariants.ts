@@ -105,7 +105,7 @@ const invariants: readonly Invariant[] = [
       ended?.outcome === 'unknown' &&
       after.phase !== 'ended' &&
       after.rung === before.rung &&
-      'a rung of which nobody knows the result may run again'
+      'a rung of which no one knows the result may run again'
     );
   },
   ({ before, after }) => after.rung < before.rung && 'it went back to a lower rung',
@@ -171,7 +171,7 @@ const invariants: readonly Invariant[] = [
     step.before.phase !== 'ended' &&
     ['exhausted', 'retired'].includes(step.after.outcome.outcome) &&
     !addedBy(step).some((message) => message.to === 'people' && message.event.type === 'Warning') &&
-    'nobody is asked to repair the machine',
+    'no one is asked to repair the machine',
   ({ after }) => (after.because === '' || after.because === undefined) && 'a state has no reason',
 ];
 

@@ -101,13 +101,13 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     defect('remediating', 'hookEnded', (after) => ({ ...after, delays: 0 })),
   ],
   [
-    'an attempt that nobody records',
+    'an attempt that is not recorded',
     /without a record/,
     defect('remediating', 'hookEnded', (after, { remediations }) => ({ ...after, remediations })),
   ],
   [
     'an unknown result that is tried again',
-    /nobody knows the result/,
+    /no one knows the result/,
     defect('remediating', 'hookEnded', (after, { rung }, event) =>
       event.kind === 'hookEnded' && event.result.verdict === 'unknown' && after.phase === 'asking'
         ? { ...after, rung }
@@ -122,7 +122,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     ),
   ],
   [
-    'a proof that nobody observed',
+    'a proof that was not observed',
     /without a proof/,
     defect('remediating', 'machineObserved', (after) =>
       after.phase === 'remediating' ? { ...after, attempt: { ...after.attempt, provenAt: 1 } } : after,
@@ -147,7 +147,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     ),
   ],
   [
-    'a cure that nobody looks at',
+    'a cure without a look at the node',
     /before its probation is over/,
     defect('probation', 'probationEnded', (after, before, event) =>
       event.kind === 'probationEnded' && event.view?.ready === false
@@ -190,8 +190,8 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     })),
   ],
   [
-    'an end that nobody learns',
-    /nobody is asked/,
+    'an end that is not reported',
+    /no one is asked/,
     defect('remembering', 'recalled', (after) => ({
       ...after,
       outbox: after.outbox.filter(({ to }) => to !== 'people'),
@@ -199,7 +199,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   ],
   [
     'a message that is skipped',
-    /without a look|not returned|nobody is asked|does not say/,
+    /without a look|not returned|no one is asked|does not say/,
     defect('remediating', 'hookEnded', (after) => (after.phase === 'ended' ? { ...after, outbox: [] } : after)),
   ],
   [
@@ -253,7 +253,7 @@ describe('the machine of a remedy', () => {
     ],
     // The proof of `reboot` does not need the answer of its hook.
     [
-      'a hook of which nobody knows the result, once',
+      'a hook of which no one knows the result, once',
       { verdict: 'unknown' },
       'reset unknown,reboot not-verified,power unknown',
     ],

@@ -235,7 +235,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('a final checkpoint that nobody acknowledges delays the next attempt no longer than its deadline', async () => {
+  it('a final checkpoint that no process acknowledges delays the next attempt no longer than its deadline', async () => {
     set({});
     trains(jobRig, { checkpoint: 'on-termination' });
     jobRig.cluster.checkpoint = () => ({

@@ -213,7 +213,7 @@ describe('a drain', () => {
 });
 
 describe('a worker that repairs no nodes', () => {
-  it('neither evicts nor runs a hook, whoever asks', async () => {
+  it('neither evicts nor runs a hook, whichever workflow asks', async () => {
     const idle = await remedyRig({ echo: { kind: 'command', command: ['/bin/echo'] } }, { mode: 'off' });
     try {
       const because = 'remediation.mode is off';

@@ -50,7 +50,7 @@ describe('NodeD', () => {
     await becomes('npu-1', true);
   });
 
-  it('is forgotten with its node, and judged by nobody after the leader term', async () => {
+  it('is forgotten with its node, and judged by no controller after the leader term', async () => {
     const { heartbeats, becomes } = rig();
     heartbeats.setReachable(true);
     heartbeats.see('npu-1', 'Node', beat(1));

@@ -80,7 +80,7 @@ describe('a request to Loki', () => {
     });
   });
 
-  it('fails where nobody listens, and where the token cannot be read', async () => {
+  it('fails where no server listens, and where the token cannot be read', async () => {
     const server = await startLokiServer();
     await server.close();
     await expect(requestTo(server.url)(range)).rejects.toMatchObject({ code: 'loki.unavailable' });

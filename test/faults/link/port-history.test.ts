@@ -87,7 +87,7 @@ describe('a port', () => {
     expect(kinds([...every(0, 5, up), ...flap(5, 100), ...flap(1815, 30), ...flap(3625, 30)])).toEqual(['down at 65']);
   });
 
-  it('that nobody observed for longer may have been up meanwhile: the fall begins anew', () => {
+  it('that no agent observed for longer may have been up meanwhile: the fall begins anew', () => {
     expect(
       play([
         [0, up],
@@ -107,7 +107,7 @@ describe('a port', () => {
     ).toEqual(['down at 65']);
   });
 
-  it('whose fall was reported is the same fall however long nobody observed it', () => {
+  it('whose fall was reported is the same fall however long no agent observed it', () => {
     expect(kinds([...every(0, 10, up), ...every(10, 80, down), ...every(5000, 5200, down)])).toEqual(['down at 70']);
   });
 

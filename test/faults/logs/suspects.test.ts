@@ -39,18 +39,18 @@ describe('who broke a collective', () => {
     ]);
   });
 
-  it('is nobody where all are equally far', () => {
+  it('is no rank where all are equally far', () => {
     expect(suspectsOf([0, 1, 2, 3].map((rank) => log(rank, waited(rank))))).toEqual([]);
   });
 
-  it('is nobody where more than half are behind or silent, because then the few are not those who are missing', () => {
+  it('is no rank where more than half are behind or silent, because then the few are not those who are missing', () => {
     expect(suspectsOf([log(0, waited(0)), log(1, notified(1, 499)), log(2, notified(2, 499))])).toEqual([]);
     expect(suspectsOf([log(0, waited(0)), log(1, []), log(2, [])])).toEqual([]);
     expect(suspectsOf([log(0, []), log(1, [])])).toEqual([]);
     expect(suspectsOf([])).toEqual([]);
   });
 
-  it('is nobody where too many are suspected', () => {
+  it('is no rank where too many are suspected', () => {
     const many = Array.from({ length: mostSuspects + 1 }, (_, rank) => log(rank, []));
     const others = Array.from({ length: 20 }, (_, rank) => log(rank + 50, waited(rank + 50)));
     expect(suspectsOf([...many, ...others])).toEqual([]);

@@ -60,7 +60,7 @@ describe('what comes before a stop', () => {
   it.each<[string, number, string, object]>([
     ['waits no longer than until two minutes before', 10 * 60_000, 'fresh', { withinMs: 8 * 60_000 }],
     ['does not wait where no checkpoint comes before', 150_000, 'none', {}],
-    ['waits as usual when it has long passed, because nobody takes the node', -31 * 60_000, 'fresh', {}],
+    ['waits as usual when it has long passed, because no one takes the node', -31 * 60_000, 'fresh', {}],
   ])('%s the deadline of a node that others replace', (_, inMs, strategy, more) => {
     const deadline = new Date(now + inMs).toISOString();
     // The next checkpoint is due in a minute, and overdue only after eleven.
