@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { recoveryId, workflowTypes } from '../../contract/ids.ts';
 import type { RecoveryInput } from '../../contract/recovery/recovery.ts';
@@ -15,6 +16,8 @@ beforeAll(async () => {
     {
       ...activities,
       resumeJob: async (request) => {
+        // An ordinary activity runs while no workflow does.
+        if (activityInfo().isLocal) throw new Error('not at once');
         begun.resolve();
         await allowed.promise;
         return activities.resumeJob(request);
