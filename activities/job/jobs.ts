@@ -1,5 +1,6 @@
 /** Observes jobs, resumes them, and notifies their workflows. */
 
+import { cancellationSignal } from '@temporalio/activity';
 import type { Activities } from '../../contract/wire/activities.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { nodeNotReady } from '../../contract/faults/faults.ts';
@@ -28,7 +29,9 @@ export function jobActivities(dependencies: Dependencies): Jobs {
 
   return {
     observeJob: async ({ job }) => (await readJob(kube, job, taint)) ?? null,
-    resumeJob: async ({ job, incident }) => ({ resumed: await resumeJob(kube, job, incident).catch(tryAgain) }),
+    resumeJob: async ({ job, incident }) => ({
+      resumed: await resumeJob(kube, job, incident, cancellationSignal()).catch(tryAgain),
+    }),
     removeRecoveryLabel: ({ job }) => removeRecoveryLabel(kube, job),
     notifyJobs: async ({ node, faults }) => {
       // On a dead node, terminating pods stay: their job cannot go on without them.

@@ -58,8 +58,11 @@ const unsuspendable = (doing: string, { kind }: JobRef): KcoverError =>
     remedy: 'update its operator, or set recovery.stop to delete-collection',
   });
 
-/** Removes the suspend of this incident; any other stays. False when there was none of ours. */
-export async function resumeJob(kube: Kube, job: JobRef, incident: string): Promise<boolean> {
+/**
+ * Removes the suspend of this incident; any other stays. False when there was none of ours. `ended`: aborts before the next write, because a later stop
+ * of the same incident may have suspended the job again.
+ */
+export async function resumeJob(kube: Kube, job: JobRef, incident: string, ended?: AbortSignal): Promise<boolean> {
   const entry = jobKinds[job.kind];
   for (let attempt = 1; ; attempt++) {
     const object = await readJobObject(kube, job);
@@ -70,6 +73,7 @@ export async function resumeJob(kube: Kube, job: JobRef, incident: string): Prom
       suspendedBy.slice(0, suspendedBy.lastIndexOf('#')) !== incident
     )
       return false;
+    ended?.throwIfAborted();
     const suspended = entry.isSuspended(object);
     const metadata = {
       uid: job.uid,
