@@ -34,9 +34,9 @@ export interface Workflows {
   nodesGone(): Promise<readonly string[]>;
   lastRun(node: string): Promise<LastRun>;
   /** How many recoveries have not ended, by phase. */
-  openRecoveries(): Promise<ReadonlyMap<string, number>>;
-  /** How many storms are open. */
-  openStorms(): Promise<number>;
+  openRecoveries(signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
+  /** How many storms are open. Without a worker, Temporal takes its time to say so. */
+  openStorms(signal: AbortSignal): Promise<number>;
 }
 
 /** Sends with a deadline; every failure is a `KcoverError` that may be retried. */
@@ -101,8 +101,11 @@ export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions)
       ...new Set(await nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND KcoverOutcome = 'gone'`)),
     ],
     lastRun: (node) => inTime(`look at node/${node}`, () => lastRun(client, node)),
-    openRecoveries: () => inTime('count the open recoveries', () => openRecoveries(client)),
-    openStorms: () => inTime('count the open storms', () => openStorms(client)),
+    // A call that is under way when the connection closes would be tried again on the closed one, outside of any promise.
+    openRecoveries: (signal) =>
+      inTime('count the open recoveries', () => client.withAbortSignal(signal, () => openRecoveries(client))),
+    openStorms: (signal) =>
+      inTime('count the open storms', () => client.withAbortSignal(signal, () => openStorms(client))),
   };
 }
 
