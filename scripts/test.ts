@@ -7,13 +7,14 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The fields of jest's report that are used. */
 interface JestReport {
+  readonly success: boolean;
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numRuntimeErrorTestSuites: number;
@@ -96,8 +97,9 @@ async function run(tier: Tier): Promise<Result> {
     file,
     ...process.argv.slice(only ? 3 : 2),
   ];
-  const code = await ended([...node, ...jest]);
+  const ending = await ended([...node, ...jest], file);
   const report = read(file);
+  const code = ending === 'killed' ? (report?.success ? 0 : 1) : ending;
   // A file that could not run, or a run that crashed, counts as a failure even when no single test failed.
   const failed = (report?.numFailedTests ?? 0) + (report?.numRuntimeErrorTestSuites ?? 0);
   const files = report?.testResults.filter(({ status }) => status === 'failed') ?? [];
@@ -113,14 +115,26 @@ function stop(signal: NodeJS.Signals): void {
   for (const child of running) child.kill(signal);
 }
 
-function ended(args: readonly string[]): Promise<number> {
+/** Time that jest has to end after its report, which it writes once its servers are gone, ms. */
+const endingMs = 30_000;
+
+/** `killed`: jest has written its report and does not end, because a test left something open. */
+function ended(args: readonly string[], report: string): Promise<number | 'killed'> {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   running.add(child);
+  let isKilled = false;
+  const look = setInterval(() => {
+    if (isKilled || !existsSync(report) || Date.now() - statSync(report).mtimeMs < endingMs) return;
+    isKilled = true;
+    console.error(`jest was killed ${endingMs / 1000} s after its report, because a test has left something open`);
+    child.kill('SIGKILL');
+  }, 1000);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
+      clearInterval(look);
       running.delete(child);
-      resolve(code ?? 1);
+      resolve(isKilled ? 'killed' : (code ?? 1));
     });
   });
 }

@@ -7,7 +7,7 @@ import { formatDuration } from '../../contract/settings/duration.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { type AttemptPod, jobTitle, type JobView } from '../../contract/job/jobs.ts';
 import type { StopRequest, StopResult } from '../../contract/recovery/recovery.ts';
-import { isConflict, isNotFound } from '../../kube/client/errors.ts';
+import { isConflict, isForbidden, isNotFound } from '../../kube/client/errors.ts';
 import { readJob, suspendJob } from '../../kube/jobs/jobs.ts';
 import type { ObservationClock } from '../../kube/client/observation-clock.ts';
 import { inParallel } from '../../kube/client/parallel.ts';
@@ -113,7 +113,7 @@ const isOver = (clock: ObservationClock, { deadlineMs }: StopRequest): boolean =
 
 function tooOld(dependencies: Dependencies, request: StopRequest, why: string): NotSent | undefined {
   const age = ageOf(dependencies);
-  if (age <= Math.min(freshMs, request.deadlineMs)) return undefined;
+  if (age < Math.min(freshMs, request.deadlineMs)) return undefined;
   return {
     kind: 'unsent',
     because: `decided ${formatDuration(Math.round(age / 1000) * 1000)} ago and could not be sent: ${why}`,
@@ -147,13 +147,8 @@ export const isSuspendedBy = (
 ): boolean => suspension?.by === 'kcover' && suspension.incident === incident && suspension.attempt === attempt;
 
 /** Looks for our own mark first: after a lost answer, the job no longer has the resource version of the look. */
-async function suspend({
-  dependencies: { kube, settings },
-  request,
-  progress,
-  clock,
-  whyNot,
-}: Sending): Promise<NotSent | undefined> {
+async function suspend({ dependencies, request, progress, clock, whyNot }: Sending): Promise<NotSent | undefined> {
+  const { kube, settings } = dependencies;
   const title = jobTitle(request.job);
   for (let conflicts = 0; conflicts < mostConflicts; conflicts++) {
     const job = await observed(clock, readJob(kube, request.job, settings.quarantine.taint));
@@ -175,7 +170,11 @@ async function suspend({
       await suspendJob(kube, { ...request, resourceVersion });
       return undefined;
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) throw error;
+      if (isConflict(error) || isNotFound(error)) continue;
+      // The look showed that the job runs, and a refused write changes nothing: there is no doubt whether it was stopped.
+      const late = isForbidden(error) ? tooOld(dependencies, request, error.because) : undefined;
+      if (late) return late;
+      throw error;
     }
   }
   return interfered(`another client keeps changing ${title}`);

@@ -14,6 +14,10 @@ export const isNotFound = (error: unknown): boolean =>
 export const isInvalid = (error: unknown): boolean => codeOf(error) === 422 || isOf(error, 'kube.invalid');
 export const isConflict = (error: unknown): boolean => codeOf(error) === 409 || isOf(error, 'kube.conflict');
 
+/** RBAC or an admission policy refused the request. */
+export const isForbidden = (error: unknown): error is KcoverError =>
+  error instanceof KcoverError && error.code === 'kube.forbidden';
+
 /** Only the server's message: that of an ApiException repeats all headers. */
 export function statusMessage(body: unknown): string {
   const status = typeof body === 'string' ? parsed(body) : body;
