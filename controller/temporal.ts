@@ -4,7 +4,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { KcoverError } from '../contract/errors.ts';
 import { nodeWorkflowId, type SearchAttribute, workflowTypes } from '../contract/ids.ts';
-import type { NodeOutcome } from '../contract/node/nodes.ts';
+import { type NodeOutcome, type QuarantinedPhase, quarantinedPhases } from '../contract/node/nodes.ts';
 import { searchAttributePairs } from '../contract/wire/search-attributes.ts';
 import { jobStart, nodeStart, preflightStart, type WorkflowStart } from '../contract/wire/starts.ts';
 import type { Sender } from './outbox/outbox.ts';
@@ -33,6 +33,8 @@ export interface Workflows {
   lastRun(node: string): Promise<LastRun>;
   /** How many recoveries have not ended, by phase. */
   openRecoveries(): Promise<ReadonlyMap<string, number>>;
+  /** What is done with each quarantined node. */
+  quarantinePhases(): Promise<ReadonlyMap<string, QuarantinedPhase>>;
 }
 
 /** Sends with a deadline; every failure is a `KcoverError` that may be retried. */
@@ -98,6 +100,7 @@ export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions)
     ],
     lastRun: (node) => inTime(`look at node/${node}`, () => lastRun(client, node)),
     openRecoveries: () => inTime('count the open recoveries', () => openRecoveries(client)),
+    quarantinePhases: () => inTime('list the quarantines', () => quarantinePhases(client)),
   };
 }
 
@@ -109,6 +112,18 @@ async function openRecoveries(client: Client): Promise<ReadonlyMap<string, numbe
     counts.set(phase, (counts.get(phase) ?? 0) + 1);
   }
   return counts;
+}
+
+async function quarantinePhases(client: Client): Promise<ReadonlyMap<string, QuarantinedPhase>> {
+  const query = `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`;
+  const found = new Map<string, QuarantinedPhase>();
+  for await (const { workflowId, typedSearchAttributes } of client.workflow.list({ query, pageSize: 1000 })) {
+    const node = nodeOfWorkflow(workflowId);
+    const shown = typedSearchAttributes.get(phaseKey);
+    const phase = quarantinedPhases.find((one) => one === shown);
+    if (node !== undefined && phase) found.set(node, phase);
+  }
+  return found;
 }
 
 const phaseKey = defineSearchAttributeKey('KcoverPhase' satisfies SearchAttribute, 'KEYWORD');
