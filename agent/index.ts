@@ -12,6 +12,7 @@ import { type LogUploaderStatus, startLogUploader } from './logs/uploader.ts';
 import { type ProgressUploaderStatus, startProgressUploader } from './progress/uploader.ts';
 import { trainerFiles } from './progress/files.ts';
 import { type ReporterStatus, startReporter } from './upload/reporter.ts';
+import { startStatusFile, type StatusFileStatus } from './status-file.ts';
 import { openSpool, type SpoolStatus } from './spool.ts';
 
 export interface AgentOptions {
@@ -31,6 +32,7 @@ export interface AgentStatus {
   readonly preflight: PreflightUploaderStatus;
   readonly progress: ProgressUploaderStatus;
   readonly logs: LogUploaderStatus;
+  readonly statusFile: StatusFileStatus;
 }
 
 export interface RunningAgent {
@@ -51,6 +53,12 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
     everyMs: settings.logs.every,
     log: log.child({ uploader: 'logs' }),
   });
+  const statusFile = startStatusFile({
+    directory: settings.statusFile.directory,
+    node,
+    heartbeatMs: settings.heartbeat,
+    log,
+  });
   const reporter = startReporter({
     spool,
     connection,
@@ -58,6 +66,7 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
     bootId: () => readBootId(hostRoot),
     heartbeatMs: settings.heartbeat,
     onFollow: logs.follow,
+    onNotice: statusFile.answered,
     log,
   });
   changed = reporter.flush;
@@ -100,11 +109,13 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
       preflight: uploader.status(),
       progress: progress.status(),
       logs: logs.status(),
+      statusFile: statusFile.status(),
     }),
     async stop() {
       await Promise.all(running.map(({ detector }) => detector.stop()));
       await Promise.all([uploader.stop(), progress.stop(), logs.stop()]);
       await reporter.stop(); // closes the connection
+      await statusFile.stop();
       await spool.close();
     },
   };

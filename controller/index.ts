@@ -20,7 +20,7 @@ import { openLeaderLabel, type LeaderLabel } from './election/leader-label.ts';
 import { type Clock, leadAlone, type Leadership, standForElection } from './election/leadership.ts';
 import { certificateMetric, controllerMetrics } from './metrics.ts';
 import { startLeaderTerm, type LeaderTerm } from './election/leader-term.ts';
-import { temporalSender, temporalWorkflows } from './temporal.ts';
+import { openCalls, temporalSender, temporalWorkflows } from './temporal.ts';
 import { pause } from './watch/retry-while-leading.ts';
 
 export interface ControllerOptions {
@@ -58,6 +58,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const leading = () => term !== undefined && leadership?.leading() === true;
 
   const agents = rememberAgents(now);
+  const calls = openCalls(temporal);
   const certificate = openCertificate(settings.intake.tls, ending.signal, log);
   const metrics = controllerMetrics(options.metrics, {
     leading,
@@ -111,8 +112,8 @@ export async function startController(options: ControllerOptions): Promise<Contr
           limits: settings.intake.limits.faults,
           namespace: settings.leaderElection.namespace,
         },
-        sender: temporalSender({ client: temporal, taskQueue }),
-        workflows: temporalWorkflows({ client: temporal, taskQueue }),
+        sender: temporalSender({ client: temporal, calls, taskQueue }),
+        workflows: temporalWorkflows({ client: temporal, calls, taskQueue }),
         lastSeenAt: (node) => agents.get(node)?.at,
         silentMs: settings.agents.silent,
         metrics,
@@ -125,7 +126,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     term?.end();
     term = undefined;
     ending.abort();
-    await Promise.race([intake.close(), sleep(closeMs, undefined, { ref: false })]);
+    await Promise.race([Promise.all([intake.close(), calls.end()]), sleep(closeMs, undefined, { ref: false })]);
     return reason;
   }
 

@@ -5,7 +5,7 @@ import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/com
 import type { ClusterStatus } from '../contract/cluster.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { clusterWorkflowId, nodeWorkflowId, type SearchAttribute, workflowTypes } from '../contract/ids.ts';
-import type { NodeOutcome } from '../contract/node/nodes.ts';
+import { type NodeOutcome, type QuarantinedPhase, quarantinedPhases } from '../contract/node/nodes.ts';
 import { statusQuery } from '../contract/wire/messages.ts';
 import { searchAttributePairs } from '../contract/wire/search-attributes.ts';
 import { jobStart, nodeStart, preflightStart, type WorkflowStart } from '../contract/wire/starts.ts';
@@ -14,9 +14,44 @@ import type { Addressee, Call } from './outbox/messages.ts';
 
 export interface WorkflowsOptions {
   readonly client: Client;
+  readonly calls: Calls;
   readonly taskQueue: string;
   /** Deadline of one request, ms. */
   readonly callMs?: number;
+}
+
+/**
+ * Calls that are under way. One that is left behind when the connection closes would be tried again on the closed connection, outside of any promise.
+ */
+export interface Calls {
+  /** Makes a call with a deadline, ms from now. */
+  make<T>(withinMs: number, call: () => Promise<T>): Promise<T>;
+  /** Gives up all calls, and resolves when they have ended; later ones throw. */
+  end(): Promise<void>;
+}
+
+export function openCalls(client: Pick<Client, 'withDeadline' | 'withAbortSignal'>): Calls {
+  const open = new Map<AbortController, Promise<unknown>>();
+  let ended = false;
+  return {
+    async make(withinMs, call) {
+      if (ended) throw new KcoverError('temporal.unreachable', 'this controller ends');
+      // One signal for each: the client never stops listening to it.
+      const over = new AbortController();
+      const made = client.withDeadline(Date.now() + withinMs, () => client.withAbortSignal(over.signal, call));
+      open.set(over, made);
+      try {
+        return await made;
+      } finally {
+        open.delete(over);
+      }
+    },
+    async end() {
+      ended = true;
+      for (const over of open.keys()) over.abort();
+      await Promise.allSettled(open.values());
+    },
+  };
 }
 
 /** State of the latest run of a node's workflow. */
@@ -34,13 +69,15 @@ export interface Workflows {
   nodesGone(): Promise<readonly string[]>;
   lastRun(node: string): Promise<LastRun>;
   /** How many recoveries have not ended, by phase. */
-  openRecoveries(signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
+  openRecoveries(): Promise<ReadonlyMap<string, number>>;
   /** How many storms are open. Without a worker, Temporal takes its time to say so. */
-  openStorms(signal: AbortSignal): Promise<number>;
+  openStorms(): Promise<number>;
+  /** What is done with each quarantined node. */
+  quarantinePhases(): Promise<ReadonlyMap<string, QuarantinedPhase>>;
 }
 
 /** Sends with a deadline; every failure is a `KcoverError` that may be retried. */
-export function temporalSender({ client, taskQueue, callMs = 5000 }: WorkflowsOptions): Sender {
+export function temporalSender({ client, calls, taskQueue, callMs = 5000 }: WorkflowsOptions): Sender {
   function startOf(to: Addressee) {
     switch (to.kind) {
       case 'job':
@@ -67,7 +104,7 @@ export function temporalSender({ client, taskQueue, callMs = 5000 }: WorkflowsOp
   return {
     async send(request) {
       try {
-        await client.withDeadline(Date.now() + callMs, () => call(request));
+        await calls.make(callMs, () => call(request));
       } catch (error) {
         if (error instanceof WorkflowNotFoundError && !request.starts) return;
         throw temporalError(error, `signal ${request.workflowId}`);
@@ -77,10 +114,10 @@ export function temporalSender({ client, taskQueue, callMs = 5000 }: WorkflowsOp
 }
 
 /** Reads with a deadline; every failure is a `KcoverError`. */
-export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions): Workflows {
+export function temporalWorkflows({ client, calls, callMs = 30_000 }: WorkflowsOptions): Workflows {
   const inTime = async <T>(doing: string, look: () => Promise<T>): Promise<T> => {
     try {
-      return await client.withDeadline(Date.now() + callMs, look);
+      return await calls.make(callMs, look);
     } catch (error) {
       throw temporalError(error, doing);
     }
@@ -101,11 +138,9 @@ export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions)
       ...new Set(await nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND KcoverOutcome = 'gone'`)),
     ],
     lastRun: (node) => inTime(`look at node/${node}`, () => lastRun(client, node)),
-    // A call that is under way when the connection closes would be tried again on the closed one, outside of any promise.
-    openRecoveries: (signal) =>
-      inTime('count the open recoveries', () => client.withAbortSignal(signal, () => openRecoveries(client))),
-    openStorms: (signal) =>
-      inTime('count the open storms', () => client.withAbortSignal(signal, () => openStorms(client))),
+    openRecoveries: () => inTime('count the open recoveries', () => openRecoveries(client)),
+    openStorms: () => inTime('count the open storms', () => openStorms(client)),
+    quarantinePhases: () => inTime('list the quarantines', () => quarantinePhases(client)),
   };
 }
 
@@ -127,6 +162,18 @@ async function openStorms(client: Client): Promise<number> {
     if (error instanceof WorkflowNotFoundError) return 0;
     throw error;
   }
+}
+
+async function quarantinePhases(client: Client): Promise<ReadonlyMap<string, QuarantinedPhase>> {
+  const query = `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`;
+  const found = new Map<string, QuarantinedPhase>();
+  for await (const { workflowId, typedSearchAttributes } of client.workflow.list({ query, pageSize: 1000 })) {
+    const node = nodeOfWorkflow(workflowId);
+    const shown = typedSearchAttributes.get(phaseKey);
+    const phase = quarantinedPhases.find((one) => one === shown);
+    if (node !== undefined && phase) found.set(node, phase);
+  }
+  return found;
 }
 
 const phaseKey = defineSearchAttributeKey('KcoverPhase' satisfies SearchAttribute, 'KEYWORD');

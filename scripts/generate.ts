@@ -17,6 +17,7 @@ import { policyPage } from './generate/policy-page.ts';
 import { rbacPage, repairPage } from './generate/rbac-page.ts';
 import { settingsPage } from './generate/settings-page.ts';
 import { sourcesPage } from './generate/sources-page.ts';
+import { statusFileSchema } from './generate/status-file-schema.ts';
 import { withStateDiagrams } from './generate/state-diagrams.ts';
 
 /** What each page should be; one that people write too is given as it is. */
@@ -29,6 +30,7 @@ const pages: Readonly<Record<string, (page: string) => string>> = {
   'docs/reference/policy.md': policyPage,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/sources.md': sourcesPage,
+  'docs/reference/status-file.schema.json': statusFileSchema,
   'docs/reference/rbac.yaml': rbacPage,
   'docs/reference/rbac-repair.yaml': repairPage,
   'docs/reference/admission.yaml': admissionPage,

@@ -27,13 +27,16 @@ export const readOwnFile = (path: string): Promise<string> => withFile(path, O_R
 export const appendOwnFile = (path: string, text: string): Promise<void> =>
   withFile(path, O_WRONLY | O_APPEND | O_CREAT, (file) => file.appendFile(text));
 
-/** Atomic: a crash leaves the old file or the new one. */
-export async function replaceOwnFile(directory: string, name: string, text: string): Promise<void> {
+/** Atomic: a crash leaves the old file or the new one. `forAll`: everybody may read it, whatever the umask. */
+export async function replaceOwnFile(directory: string, name: string, text: string, forAll = false): Promise<void> {
   await mkdir(directory, { recursive: true });
   const path = join(directory, name);
   const fresh = `${path}.new`;
   // Removes a leftover of a crash, or a link: only a newly created file is written.
   await rm(fresh, { force: true });
-  await withFile(fresh, O_WRONLY | O_CREAT | O_EXCL, (file) => file.writeFile(text));
+  await withFile(fresh, O_WRONLY | O_CREAT | O_EXCL, async (file) => {
+    await file.writeFile(text);
+    if (forAll) await file.chmod(0o644);
+  });
   await rename(fresh, path);
 }

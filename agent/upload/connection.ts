@@ -2,6 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { Agent, fetch } from 'undici';
+import type { NodeNotice } from '../../contract/node/notice.ts';
+import { nodeNotice } from '../../contract/node/notice.schema.ts';
 import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../../contract/preflight/files.ts';
 import { type LogAnswer, logLimits, logPath, type LogReports, type WantedLog } from '../../contract/progress/logs.ts';
 import { wantedLog } from '../../contract/progress/logs.schema.ts';
@@ -30,7 +32,12 @@ export interface Failure {
 
 /** Result of a request. */
 export type BatchAnswer =
-  | { readonly kind: 'accepted'; readonly accepted: number; readonly follow: readonly WantedLog[] }
+  | {
+      readonly kind: 'accepted';
+      readonly accepted: number;
+      readonly follow: readonly WantedLog[];
+      readonly notice: NodeNotice | undefined;
+    }
   | Failure;
 
 /** One answer for each file, in their order. */
@@ -70,8 +77,10 @@ const isRejection = (value: unknown): value is Rejection =>
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-const acceptedOf = ({ accepted, follow }: Body): BatchAnswer | undefined =>
-  isCount(accepted) ? { kind: 'accepted', accepted, follow: wantedIn(follow) } : undefined;
+const acceptedOf = ({ accepted, follow, node }: Body): BatchAnswer | undefined =>
+  isCount(accepted)
+    ? { kind: 'accepted', accepted, follow: wantedIn(follow), notice: nodeNotice.safeParse(node).data }
+    : undefined;
 
 /** What is no log of this node is left out: its names become a path. */
 const wantedIn = (follow: unknown): readonly WantedLog[] =>

@@ -3,6 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AsyncEvent } from '../../contract/async-event.ts';
+import type { NodeNotice } from '../../contract/node/notice.ts';
 import type { WantedLog } from '../../contract/progress/logs.ts';
 import { reportBodyLimit, type ReportBatch } from '../../contract/wire/reports.ts';
 import { waitAfter } from './back-off.ts';
@@ -38,6 +39,8 @@ export interface ReporterOptions {
   readonly heartbeatMs: number;
   /** The logs that the controller wants to be followed, with every batch that it accepts. */
   readonly onFollow: (logs: readonly WantedLog[]) => void;
+  /** What the controller thinks of the node, with every batch; undefined where it does not say. */
+  readonly onNotice: (notice: NodeNotice | undefined) => void;
   readonly log: Logger;
   /** Between 0 and 1; for the jitter. */
   readonly chance?: () => number;
@@ -93,8 +96,10 @@ export function startReporter(options: ReporterOptions): FaultReporter {
       gaps: part.gaps.map(({ gap }) => gap),
     };
     const answer = await connection.post(batch, stopping.signal);
-    if (answer.kind === 'accepted') options.onFollow(answer.follow);
-    else if (!stopping.signal.aborted) refused.set(answer.reason, (refused.get(answer.reason) ?? 0) + 1);
+    if (answer.kind === 'accepted') {
+      options.onFollow(answer.follow);
+      options.onNotice(answer.notice);
+    } else if (!stopping.signal.aborted) refused.set(answer.reason, (refused.get(answer.reason) ?? 0) + 1);
     return answer;
   }
 

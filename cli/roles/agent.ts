@@ -32,8 +32,8 @@ export const runAgent = ({ settings, environment, hostRoot, node }: AgentRole): 
     return 'ok';
   });
 
-/** Sources that the agent cannot read. It stays ready, because a restarted agent could not read them either. */
-export function remarksOn({ detectors, preflight, progress, logs }: AgentStatus): readonly string[] {
+/** Sources that the agent cannot read, and the status file that it cannot write. It stays ready, because a restarted agent could not either. */
+export function remarksOn({ detectors, preflight, progress, logs, statusFile }: AgentStatus): readonly string[] {
   const unavailable = (what: string, why: string | undefined): readonly string[] =>
     why === undefined ? [] : [`${what} cannot be read: ${why}`];
   return [
@@ -43,6 +43,7 @@ export function remarksOn({ detectors, preflight, progress, logs }: AgentStatus)
     ...unavailable('preflight reports', preflight.unavailable),
     ...unavailable('progress files', progress.unavailable),
     ...unavailable('container logs', logs.unavailable),
+    ...(statusFile.unwritable === undefined ? [] : [`the status file cannot be written: ${statusFile.unwritable}`]),
   ];
 }
 

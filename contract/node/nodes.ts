@@ -94,7 +94,7 @@ export const quarantinedPhases = [
   'probation',
   'retired',
 ] as const;
-type QuarantinedPhase = (typeof quarantinedPhases)[number];
+export type QuarantinedPhase = (typeof quarantinedPhases)[number];
 
 export const isQuarantined = ({ phase }: Pick<NodeStatus, 'phase'>): boolean =>
   quarantinedPhases.some((one) => one === phase);

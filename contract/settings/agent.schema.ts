@@ -147,6 +147,18 @@ export const agentSettings = z.strictObject({
       maxBytes: z.int().min(65_536).default(16_777_216),
     })
     .prefault({}),
+  statusFile: z
+    .strictObject({
+      directory: z
+        .string()
+        .max(255)
+        .regex(/^(?:\/[\w.+/-]*)?$/, { error: 'must be an absolute path, or empty' })
+        .default('')
+        .describe(
+          "Directory in the agent's container for the status file, which pods of the node read; empty: none is written",
+        ),
+    })
+    .prefault({}),
   health: z.strictObject({ listen: listen('0.0.0.0:9091') }).prefault({}),
   log,
 });

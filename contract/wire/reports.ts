@@ -1,6 +1,7 @@
 /** What an agent sends to the controller over HTTPS: `POST /v1/reports`. */
 
 import type { Fault } from '../faults/faults.ts';
+import type { NodeNotice } from '../node/notice.ts';
 import type { WantedLog } from '../progress/logs.ts';
 
 /** Audience of an agent's projected token; no other token is accepted. */
@@ -50,6 +51,8 @@ export interface ReportAnswer {
   readonly accepted: number;
   /** The logs of the node that the agent follows from now on. */
   readonly follow: readonly WantedLog[];
+  /** What kcover thinks of the node; missing while the controller does not see it. */
+  readonly node?: NodeNotice;
 }
 
 /** Why a request was rejected, with the HTTP status; counted under these names. */

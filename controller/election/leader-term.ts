@@ -19,6 +19,7 @@ import type { RoundPod } from '../preflight/rounds/run.ts';
 import type { Workflows } from '../temporal.ts';
 import { enqueue } from '../watch/follow.ts';
 import { countOpenIncidents } from '../watch/open-incidents.ts';
+import { type NodeNotices, openNodeNotices } from '../watch/node-notices.ts';
 import { watchJobs } from '../watch/jobs.ts';
 import type { KnownJob } from '../watch/known-jobs.ts';
 import { type NodesWatch, watchNodes } from '../watch/nodes.ts';
@@ -49,6 +50,7 @@ export interface LeaderTerm {
   readonly preflights: PreflightsWatch;
   readonly rounds: Rounds;
   readonly progress: ProgressTaker;
+  readonly noticeOf: NodeNotices;
   /** Liveness of the agents on nodes with accelerators. */
   liveness(): AgentLiveness;
   /** Nothing is sent after this. Safe to repeat. */
@@ -121,6 +123,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     },
   };
   const watching = { kube, outbox, metrics, log, signal };
+  let areNodesReachable = false;
   const nodes = watchNodes({
     ...watching,
     taint,
@@ -128,9 +131,13 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     workflows,
     observer: {
       lookAgain: (node) => ascend.lookAgain(node),
-      setNodesReachable: (isReachable) => ascend.setNodesReachable(isReachable),
+      setNodesReachable(isReachable) {
+        areNodesReachable = isReachable;
+        ascend.setNodesReachable(isReachable);
+      },
     },
   });
+  const noticeOf = openNodeNotices({ nodes, taint, isReachable: () => areNodesReachable, workflows, log, signal });
   const ascend = watchAscend({ ...watching, ...nodes, settings: nodeSettings.ascend, limits: loki.limits });
   const jobs = watchJobs({
     ...watching,
@@ -194,6 +201,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     preflights,
     rounds,
     progress: { ...progress, isUpToDate: () => isUpToDate },
+    noticeOf,
     liveness,
     end: () => over.abort(),
   };

@@ -46,6 +46,7 @@ import {
   refused,
   type ReporterIdentity,
 } from './reporter.ts';
+import type { NodeNotices } from '../watch/node-notices.ts';
 import { openRounds } from '../preflight/rounds/endpoint.ts';
 import type { Rounds } from '../preflight/rounds/polls.ts';
 import { openBuckets } from './token-bucket.ts';
@@ -54,6 +55,7 @@ import { openBuckets } from './token-bucket.ts';
 export interface IntakeCollector extends PreflightCollector, ExternalCollector {
   readonly progress: ProgressTaker;
   readonly rounds: Rounds;
+  readonly noticeOf: NodeNotices;
 }
 
 export interface IntakeOptions {
@@ -129,12 +131,13 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     const refusal = objection(batch, reporter);
     if (refusal) return reject(reply, refusal);
     const answer = await take(batch, reporter, rates, options);
-    return answer.kind === 'refused'
-      ? reject(reply, answer)
-      : reply.code(202).send({
-          accepted: answer.accepted,
-          follow: collector()?.progress.wantedLogs(reporter.node) ?? [],
-        } satisfies ReportAnswer);
+    if (answer.kind === 'refused') return reject(reply, answer);
+    const notice = collector()?.noticeOf(reporter.node);
+    return reply.code(202).send({
+      accepted: answer.accepted,
+      follow: collector()?.progress.wantedLogs(reporter.node) ?? [],
+      ...(notice && { node: notice }),
+    } satisfies ReportAnswer);
   });
 
   takePreflightFiles(server, { ...options, reporterOf, reject });

@@ -17,7 +17,7 @@ export interface OpenIncidentsOptions {
 export async function countOpenIncidents(options: OpenIncidentsOptions): Promise<void> {
   const { workflows, metrics, log, signal, everyMs = 30_000 } = options;
   while (!signal.aborted) {
-    const counts = await workflows.openRecoveries(signal).catch((error: unknown) => {
+    const counts = await workflows.openRecoveries().catch((error: unknown) => {
       log.debug({ err: error }, 'open recoveries cannot be counted now');
       return undefined;
     });
@@ -26,7 +26,7 @@ export async function countOpenIncidents(options: OpenIncidentsOptions): Promise
     metrics.recoveriesOpen.reset();
     for (const [phase, count] of counts ?? []) metrics.recoveriesOpen.set({ phase }, count);
     // A workflow answers only while a worker runs, which says nothing about Temporal.
-    const storms = await workflows.openStorms(signal).catch((error: unknown) => {
+    const storms = await workflows.openStorms().catch((error: unknown) => {
       log.debug({ err: error }, 'open storms cannot be counted now');
       return undefined;
     });

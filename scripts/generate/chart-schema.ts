@@ -23,7 +23,7 @@ const fromTheRelease: Readonly<Record<RoleName, readonly string[]>> = {
     'leaderElection.name',
     'health',
   ],
-  agent: ['controller', 'spool.directory', 'health'],
+  agent: ['controller', 'spool.directory', 'statusFile', 'health'],
 };
 
 /** Text that the program accepts as a duration; its own schema checks that by a function. */

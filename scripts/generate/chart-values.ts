@@ -138,6 +138,7 @@ export const chartValues = z.strictObject({
       .describe('On the node')
       .optional(),
     podLogs: z.boolean().describe('Mount /var/log/pods of the node, for reading').optional(),
+    statusFile: z.boolean().describe('Write status/node.json in the state directory, for pods of the node').optional(),
     updateStrategy: object.optional(),
     checks: group({
       nvidiaRuntime: z.string().describe('RuntimeClass that puts nvidia-smi into the container').optional(),

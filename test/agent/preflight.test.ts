@@ -116,6 +116,7 @@ describe('a directory of preflight reports that hangs', () => {
       bootId: async () => 'boot',
       heartbeatMs: 60_000,
       onFollow: () => undefined,
+      onNotice: () => undefined,
       log,
     });
     let looks = 0;

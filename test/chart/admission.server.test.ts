@@ -347,13 +347,14 @@ describe('a deletion by the worker', () => {
 });
 
 describe("kcover's directory on the nodes", () => {
-  const mount = (where: string, path: string, account = 'default') =>
+  const mount = (where: string, path: string, account = 'default', containers: object = {}) =>
     tried(admin, 'POST', `/api/v1/namespaces/${where}/pods`, {
       metadata: { name: `mounts-${id}` },
       spec: {
         serviceAccountName: account,
         containers: [{ name: 'c', image: 'c' }],
         volumes: [{ name: 'files', hostPath: { path } }],
+        ...containers,
       },
     });
 
@@ -381,6 +382,25 @@ describe("kcover's directory on the nodes", () => {
     `/var/lib/kcover/agent/${namespace}`,
   ])('is refused to a pod that mounts %s', async (path) => {
     expect(await mount(namespace, path)).toEqual(refusal("of kcover's directory on the nodes a pod may mount"));
+  });
+
+  it('shows the status of the node to every pod that mounts it read-only in all its containers', async () => {
+    const status = '/var/lib/kcover/status';
+    const mounting = (readOnly: boolean) => [
+      { name: `c-${readOnly}`, image: 'c', volumeMounts: [{ name: 'files', mountPath: '/status', readOnly }] },
+    ];
+    const trying = (containers: object, path = status) => mount(namespace, path, 'default', containers);
+    const readers = mounting(true);
+    const writers = mounting(false);
+    expect(
+      await trying({ containers: readers, initContainers: mounting(true).map((c) => ({ ...c, name: 'i' })) }),
+    ).toMatchObject({ status: 201 });
+    const refused = refusal('a pod may mount the status of its node only with readOnly');
+    expect(await trying({ containers: writers })).toEqual(refused);
+    expect(await trying({ containers: [...readers, ...writers] })).toEqual(refused);
+    expect(await trying({ containers: readers, initContainers: writers })).toEqual(refused);
+    expect(await trying({ containers: writers }, '/var//lib/kcover/./status/')).toEqual(refused);
+    expect(await trying({ containers: readers }, `${status}/node.json`)).toMatchObject({ status: 403 });
   });
 
   it('cannot be reached by a path with .. either', async () => {

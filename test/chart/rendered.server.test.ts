@@ -132,6 +132,19 @@ describe('the pods', () => {
     ]);
   });
 
+  it('of agents can write the status file too, where the values ask for it', async () => {
+    const rendered = await render(valuesFile({ agent: { statusFile: true, stateDirectory: '/data/kcover' } }));
+    const { spec, container } = rendered.pod('agent');
+    const { directory } = settingsOf('agent', rendered).statusFile;
+    expect(container.volumeMounts).toContainEqual({ name: 'status', mountPath: directory });
+    expect(spec.volumes).toContainEqual({
+      name: 'status',
+      hostPath: { path: '/data/kcover/status', type: 'DirectoryOrCreate' },
+    });
+    expect(container.securityContext).toEqual(byDefault.pod('agent').container.securityContext);
+    expect(settingsOf('agent', byDefault).statusFile.directory).toBe('');
+  });
+
   it('of agents get what checks need only where the values ask for it', async () => {
     const checks = { nvidiaRuntime: 'nvidia', sys: true, mounts: true, chrony: true, scripts: 'my-checks' };
     const { spec, container } = (await render(valuesFile({ agent: { checks } }))).pod('agent');

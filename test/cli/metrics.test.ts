@@ -21,6 +21,7 @@ const status: AgentStatus = {
   },
   progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
   logs: { followed: 2, lines: 70, skipped: 9, sent: 4, failures: 1 },
+  statusFile: {},
 };
 const readings = {
   leading: () => true,

@@ -68,6 +68,7 @@ function intake(limits: object = {}) {
     limits: controllerSettings.parse({ intake: { limits } }).intake.limits,
     collector: () => ({
       outbox,
+      noticeOf: () => undefined,
       preflights,
       nodes: { has: never },
       progress: {

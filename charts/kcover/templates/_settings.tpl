@@ -33,5 +33,8 @@
   "spool" (dict "directory" "/var/lib/kcover/agent")
   "health" (dict "listen" "0.0.0.0:9091")
 -}}
+{{- if .Values.agent.statusFile }}
+{{- $_ := set $derived "statusFile" (dict "directory" "/var/lib/kcover/status") }}
+{{- end }}
 {{- toYaml (mergeOverwrite (deepCopy .Values.settings.agent) $derived) -}}
 {{- end -}}

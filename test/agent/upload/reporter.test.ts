@@ -52,6 +52,7 @@ function start(more: { heartbeatMs?: number; caFile?: string; url?: string } = {
     bootId: async () => 'boot',
     heartbeatMs: more.heartbeatMs ?? 60_000,
     onFollow: () => undefined,
+    onNotice: () => undefined,
     log,
     chance: () => 0,
   });

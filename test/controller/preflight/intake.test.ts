@@ -106,6 +106,7 @@ beforeEach(async () => {
               answerRestart: async () => false,
             },
             rounds,
+            noticeOf: () => undefined,
           }
         : undefined,
     agents: rememberAgents(() => 0),
