@@ -27,7 +27,7 @@ export function describeReport(report: BenchReport): string {
   ].join('\n\n');
 }
 
-function describeVariant({ variant, measures, writes, histories, steps }: VariantReport): string {
+function describeVariant({ variant, measures, writes, requests, histories, steps }: VariantReport): string {
   const rows = measures.map(({ what, kcover, floor, difference, ratio }) => [
     what,
     ...three(kcover),
@@ -35,12 +35,12 @@ function describeVariant({ variant, measures, writes, histories, steps }: Varian
     ...(difference ? three(difference) : ['', '', '']),
     ratio?.toFixed(1),
   ]);
-  const each = Object.entries(writes.each).map(([what, count]) => `${count} ${what}`);
   const { total, job, recovery, node, cluster } = histories;
   return [
     `${variant.kind}, ${variant.fault === 'kernel' ? 'line in the kernel log' : 'container fails'}, stopped by ${variant.by}`,
     table(['', 'p50', 'p99', 'max', 'floor p50', 'p99', 'max', 'diff p50', 'p99', 'max', 'ratio'], rows),
-    `writes: p50 ${writes.p50}, max ${writes.max} (${each.join(', ')})`,
+    `writes: ${counts(writes)}`,
+    `all requests to the API server: ${counts(requests)}`,
     `history events: p50 ${total.p50}, max ${total.max} (recovery ${recovery.p50}, job ${job.p50}, node ${node.p50}, cluster ${cluster.p50})`,
     table(
       ['workflow', 'step', 'waited p50', 'took p50'],
@@ -48,6 +48,11 @@ function describeVariant({ variant, measures, writes, histories, steps }: Varian
     ),
   ].join('\n');
 }
+
+const counts = ({ p50, max, each }: VariantReport['writes']): string => {
+  const kinds = Object.entries(each).filter(([, count]) => count > 0);
+  return `p50 ${p50}, max ${max} (${kinds.map(([what, count]) => `${count} ${what}`).join(', ')})`;
+};
 
 const ms = (value: number): string => value.toFixed(1);
 const three = ({ p50, p99, max }: Summary): string[] => [ms(p50), ms(p99), ms(max)];

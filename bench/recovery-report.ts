@@ -6,12 +6,13 @@ import type { BenchMachine } from './machine.ts';
 import { median, type Summary, summarise } from './statistics.ts';
 import type { Trial } from './trial.ts';
 import type { Variant } from './variants.ts';
-import { writesIn } from './writes.ts';
+import { requestsIn, writesOf } from './writes.ts';
 
 export interface ReportInput {
   readonly trials: readonly Trial[];
   readonly variants: readonly Variant[];
-  readonly writes: readonly Write[];
+  /** All of kcover, reads too. */
+  readonly requests: readonly Write[];
   readonly healthy: { readonly events: number; readonly minutes: number };
   readonly machine: BenchMachine;
   readonly pods: number;
@@ -31,6 +32,8 @@ export interface VariantReport {
   readonly measures: readonly Measure[];
   /** Requests of kcover that change something, without Events, Leases and reviews. */
   readonly writes: Summary & { readonly each: Readonly<Record<string, number>> };
+  /** All requests of kcover to the API server, with reads and Events, without its Lease. */
+  readonly requests: Summary & { readonly each: Readonly<Record<string, number>> };
   readonly histories: Readonly<Record<'total' | 'job' | 'recovery' | 'node' | 'cluster', Summary>>;
   readonly steps: readonly {
     readonly workflow: string;
@@ -67,7 +70,7 @@ export function reportOf(input: ReportInput): BenchReport {
     trials: of(variants[0]?.name ?? '').length,
     variants: withKcover.map((variant) => {
       const floor = floors.find(({ kind, by, hastened }) => kind === variant.kind && by === variant.by && !hastened);
-      return variantReport(variant, of(variant.name), floor ? of(floor.name) : [], input.writes);
+      return variantReport(variant, of(variant.name), floor ? of(floor.name) : [], input.requests);
     }),
     floors: floors.map(({ name }) => ({
       variant: name,
@@ -88,7 +91,7 @@ function variantReport(
   variant: Variant,
   trials: readonly Trial[],
   floors: readonly Trial[],
-  writes: readonly Write[],
+  requests: readonly Write[],
 ): VariantReport {
   // A pod failure isolates no node: its floor begins with the stop.
   const begin = (floor: Trial): number => (variant.fault === 'pod' ? stopOf(floor) : floor.fault);
@@ -109,7 +112,8 @@ function variantReport(
     trials.map((one) => tainted(one) - accepted(one)),
     floors.map((one) => tainted(one) - one.fault),
   );
-  const counted = trials.map(({ window }) => (window ? writesIn(window, writes) : []));
+  const counted = trials.map(({ window }) => (window ? requestsIn(window, requests) : []));
+  const written = counted.map(writesOf);
   return {
     variant,
     measures: [
@@ -125,7 +129,8 @@ function variantReport(
       first,
       running,
     ],
-    writes: { ...summarise(counted.map((some) => some.length)), each: eachOf(counted) },
+    writes: { ...summarise(written.map((some) => some.length)), each: eachOf(written) },
+    requests: { ...summarise(counted.map((some) => some.length)), each: eachOf(counted) },
     histories: historiesOf(trials),
     steps: stepsOf(trials),
   };

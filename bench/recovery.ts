@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { jobWorkflowId } from '../contract/ids.ts';
 import { stopMethods, type StopMethod } from '../contract/job/jobs.ts';
-import { readWrites } from '../testbed/audit.ts';
+import { readRequests } from '../testbed/audit.ts';
 import { count } from './count.ts';
 import { historyLength } from './histories.ts';
 import { thisMachine } from './machine.ts';
@@ -16,6 +16,7 @@ interface Options {
   readonly pods: number;
   readonly method?: StopMethod;
   readonly variant?: readonly string[];
+  readonly countRequests: boolean;
   readonly output: 'table' | 'json';
 }
 
@@ -40,7 +41,7 @@ export const recoveryCommand = (): Command =>
     .addOption(new Option('--output <form>').choices(['table', 'json']).default('table'))
     .action((options: Options) => measure(options));
 
-async function measure({ trials, pods, method, variant: names, output }: Options): Promise<void> {
+async function measure({ trials, pods, method, variant: names, countRequests, output }: Options): Promise<void> {
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const variants = variantsFor(pods, method, names);
   // One node is broken, and one runs the healthy job.
@@ -48,6 +49,7 @@ async function measure({ trials, pods, method, variant: names, output }: Options
     nodes: nodesFor(pods) + 2,
     agents: pods <= 16 ? 'processes' : 'in-process',
     limit: 'all',
+    countRequests,
     print,
   });
   try {
@@ -68,8 +70,8 @@ async function measure({ trials, pods, method, variant: names, output }: Options
       events: await historyLength(stage.client, jobWorkflowId(healthy.job)),
       minutes: (Date.now() - healthy.since) / 60_000,
     };
-    const writes = await readWrites(stage.cluster.kubernetes.auditLog);
-    const report = reportOf({ trials: done, variants, writes, healthy: leftAlone, machine: thisMachine(), pods });
+    const requests = await readRequests(stage.cluster.kubernetes.auditLog);
+    const report = reportOf({ trials: done, variants, requests, healthy: leftAlone, machine: thisMachine(), pods });
     process.stdout.write(output === 'json' ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report));
   } finally {
     await stage.end();

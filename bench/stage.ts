@@ -14,6 +14,7 @@ import { startTestCluster, stopOnSignals, type TestCluster } from '../testbed/te
 import { type ClusterRecorder, startClusterRecorder } from '../test/support/cluster-recorder.ts';
 import { DirectRequests } from './direct-requests.ts';
 import { namespace } from './variants.ts';
+import { ownUsers } from './writes.ts';
 import { ClusterObserver } from './cluster-observer.ts';
 
 export interface BenchStage {
@@ -42,11 +43,20 @@ export interface StageOptions {
   readonly agents: 'processes' | 'in-process';
   /** How many nodes may be quarantined: the default limit, or all of them. */
   readonly limit: 'default' | 'all';
+  /** The audit log has kcover's reads and Events too, which costs time. */
+  readonly countRequests?: boolean;
   readonly print: (line: string) => void;
 }
 
-export async function setStage({ nodes, agents, limit, print }: StageOptions): Promise<BenchStage> {
-  const cluster = await startTestCluster({ nodes, fastControllers: true, onProgress: print });
+export async function setStage({
+  nodes,
+  agents,
+  limit,
+  countRequests = false,
+  print,
+}: StageOptions): Promise<BenchStage> {
+  const auditAllOf = countRequests ? ownUsers : [];
+  const cluster = await startTestCluster({ nodes, fastControllers: true, auditAllOf, onProgress: print });
   stopOnSignals(cluster);
   try {
     print(`${nodes} nodes; starting kcover`);

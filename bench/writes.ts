@@ -7,11 +7,21 @@ export interface Window {
 }
 
 const own = 'system:serviceaccount:kcover-system:kcover-';
-const apart = new Set(['events', 'leases', 'tokenreviews', 'subjectaccessreviews', 'selfsubjectaccessreviews']);
+/** The roles of kcover that talk to the API server. */
+export const ownUsers: readonly string[] = ['controller', 'worker'].map((role) => `${own}${role}`);
 
-/** Requests of kcover that change something, Events, Leases and reviews apart. */
-export const writesIn = ({ from, to }: Window, writes: readonly Write[]): Write[] =>
-  writes.filter(
+const reads = new Set(['get', 'list', 'watch']);
+const apart = new Set(['events', 'tokenreviews', 'subjectaccessreviews', 'selfsubjectaccessreviews']);
+
+/** All requests of kcover, but those for its Lease. A watch counts when it ends. */
+export const requestsIn = ({ from, to }: Window, requests: readonly Write[]): Write[] =>
+  requests.filter(
     ({ at, user, resource }) =>
-      at.getTime() >= from && at.getTime() <= to && user.startsWith(own) && !apart.has(resource),
+      at.getTime() >= from && at.getTime() <= to && user.startsWith(own) && resource !== 'leases',
   );
+
+/** Those of them that change something, Events and reviews apart. */
+export const writesOf = (requests: readonly Write[]): Write[] =>
+  requests.filter(({ verb, resource }) => !reads.has(verb) && !apart.has(resource));
+
+export const writesIn = (window: Window, requests: readonly Write[]): Write[] => writesOf(requestsIn(window, requests));

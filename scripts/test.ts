@@ -32,6 +32,9 @@ interface Result {
   readonly failures: readonly string[];
 }
 
+/** Time that jest has to end after its report, which it writes once its servers are gone, ms. */
+const endingMs = 30_000;
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'kcover-test-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
@@ -114,9 +117,6 @@ function stop(signal: NodeJS.Signals): void {
   stopped = true;
   for (const child of running) child.kill(signal);
 }
-
-/** Time that jest has to end after its report, which it writes once its servers are gone, ms. */
-const endingMs = 30_000;
 
 /** `killed`: jest has written its report and does not end, because a test left something open. */
 function ended(args: readonly string[], report: string): Promise<number | 'killed'> {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** One write that the API server answered. */
+/** One request that the API server answered. */
 export interface Write {
   readonly at: Date;
   readonly user: string;
@@ -58,14 +58,19 @@ interface AuditEvent {
 
 /** Everything written so far, in the order of the answers. Leases and Events are not logged. */
 export async function readWrites(auditLog: string, since?: Date): Promise<Write[]> {
+  const writes = (await readRequests(auditLog)).filter(({ verb }) => !['get', 'list', 'watch'].includes(verb));
+  return since === undefined ? writes : writes.filter(({ at }) => at >= since);
+}
+
+/** Every logged request, in the order of the answers. */
+export async function readRequests(auditLog: string): Promise<Write[]> {
   const text = await readFile(auditLog, 'utf8');
   // The last line may be incomplete.
   const complete = text
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
     .filter((line) => line !== '');
-  const writes = complete.map((line) => toWrite(parse(line)));
-  return since === undefined ? writes : writes.filter(({ at }) => at >= since);
+  return complete.map((line) => toWrite(parse(line)));
 }
 
 /** A killed server may leave an incomplete line, to which the next server appends its first. */

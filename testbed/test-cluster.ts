@@ -43,6 +43,8 @@ export interface TestClusterOptions {
   readonly patientWithNodes?: boolean;
   /** Controller manager and scheduler have no request limits: for measuring kcover beside them. */
   readonly fastControllers?: boolean;
+  /** Users of whom the audit log has reads and Events too. */
+  readonly auditAllOf?: readonly string[];
   readonly gpusPerNode?: number;
   /** `cloud` by default. */
   readonly nodeNames?: NodeNames;
@@ -150,6 +152,7 @@ async function build(
     etcdPort: port.etcd,
     credentials,
     address,
+    auditAllOf: options.auditAllOf ?? [],
     kubelets: ground && { authority: ground.authority.file, ...ground.kubeletClient },
   });
   await etcdServer.start();

@@ -46,8 +46,10 @@ describe('the report', () => {
   const report = reportOf({
     trials: [kcover(1000, 300), bare(2000, 200), bare(3000, 400), kcover(4000, 900)],
     variants: variantsOf('delete-collection'),
-    writes: [
+    requests: [
       wrote(1050),
+      wrote(1055, { verb: 'list', resource: 'pods' }),
+      wrote(1056, { resource: 'leases' }),
       wrote(1060, { resource: 'tokenreviews' }),
       wrote(1070, { user: 'kwok' }),
       wrote(1900),
@@ -74,5 +76,9 @@ describe('the report', () => {
 
   it('counts writes of kcover within the incident, reviews apart', () => {
     expect(report.variants[0]?.writes).toMatchObject({ p50: 1, max: 1, each: { 'patch nodes': 1 } });
+  });
+
+  it('counts all its requests, reads and reviews too, but those for the Lease', () => {
+    expect(report.variants[0]?.requests).toMatchObject({ max: 3 });
   });
 });

@@ -24,10 +24,10 @@ it('a controller that stops leaves no call to Temporal behind, which would be tr
     await sleep(500);
   } finally {
     await rig.close();
-    // What is thrown by a timer fails this test.
-    await sleep(2000);
     // Whoever asks whether kcover is paused would wait for its answer.
     await silent.terminate();
+    // What a timer throws fails this test.
+    await sleep(2000);
     await connection.close();
   }
 });

@@ -1,4 +1,6 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
 import type { Credentials } from './credentials.ts';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
@@ -11,6 +13,8 @@ export interface ApiserverOptions {
   readonly credentials: Credentials;
   /** An address that the nodes reach too. */
   readonly address: string;
+  /** Users of whom the audit log has all requests, not only writes: it costs time, so only a count of requests asks for it. */
+  readonly auditAllOf: readonly string[];
   /** With real kubelets: the authority of their certificates, and the server's identity to them. Paths of PEM files. */
   readonly kubelets: { readonly authority: string; readonly certificate: string; readonly key: string } | undefined;
 }
@@ -27,6 +31,24 @@ export function auditLogOf(directory: string): string {
   return join(directory, 'logs', 'audit.log');
 }
 
+/** The path of the policy, with these users' reads and Events before what leaves them out. */
+function auditPolicy(directory: string, users: readonly string[]): string {
+  const path = join(import.meta.dirname, 'audit-policy.yaml');
+  if (users.length === 0) return path;
+  const policy = parse(readFileSync(path, 'utf8')) as { rules: object[] };
+  const leases = { level: 'None', resources: [{ group: 'coordination.k8s.io', resources: ['leases'] }] };
+  const reads = { level: 'Metadata', users, verbs: ['get', 'list', 'watch'] };
+  const events = {
+    level: 'Metadata',
+    users,
+    resources: ['', 'events.k8s.io'].map((group) => ({ group, resources: ['events'] })),
+  };
+  const wider = join(directory, 'apiserver', 'audit-policy.yaml');
+  mkdirSync(join(directory, 'apiserver'), { recursive: true });
+  writeFileSync(wider, stringify({ ...policy, rules: [leases, reads, events, ...policy.rules] }));
+  return wider;
+}
+
 export function apiserver({
   program,
   directory,
@@ -34,6 +56,7 @@ export function apiserver({
   etcdPort,
   credentials,
   address,
+  auditAllOf,
   kubelets,
 }: ApiserverOptions): Server {
   return server(directory, {
@@ -53,7 +76,7 @@ export function apiserver({
       '--allow-privileged=true',
       '--kubelet-preferred-address-types=InternalIP',
       ...(kubelets === undefined ? withSimulatedKubelets : withRealKubelets(kubelets)),
-      `--audit-policy-file=${join(import.meta.dirname, 'audit-policy.yaml')}`,
+      `--audit-policy-file=${auditPolicy(directory, auditAllOf)}`,
       `--audit-log-path=${auditLogOf(directory)}`,
       // Written before the response is sent, so that a killed server omits no answered write.
       '--audit-log-mode=blocking',
