@@ -41,6 +41,7 @@ export const overrideAnnotations = {
   slow: 'kcover.io/slow',
   retries: 'kcover.io/retries',
   suppression: 'kcover.io/suppress',
+  notify: 'kcover.io/notify',
   logFormat: 'kcover.io/log-format',
   logStep: 'kcover.io/log-step',
   logCheckpoint: 'kcover.io/log-checkpoint',
@@ -81,6 +82,8 @@ export interface JobOverrides {
   readonly retries?: number;
   /** Faults that lead to nothing until a time. */
   readonly suppression?: JobSuppression;
+  /** Names of the routes of notifications that its owner wants to get; at most 5. */
+  readonly notify?: readonly string[];
   /** How the logs of its ranks are read. */
   readonly logFormat?: LogChoice;
   /** Patterns of its own for them, as `LogPatterns` has them. */

@@ -1,5 +1,8 @@
 /** What people outside of the cluster are notified of: a decision, and how to stop it. Plain JSON; also the body of the format `webhook`. */
 
+/** Name of a route: a part of the id of its workflow, and what jobs name. */
+export const routeName = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
+
 export const severities = ['info', 'warning', 'critical'] as const;
 export type NotificationSeverity = (typeof severities)[number];
 

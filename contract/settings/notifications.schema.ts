@@ -1,7 +1,7 @@
 /** Settings of notifications, a part of the worker's. */
 
 import { z } from 'zod';
-import { severities } from '../notify/notification.ts';
+import { routeName, severities } from '../notify/notification.ts';
 import { duration } from './values.schema.ts';
 
 export const notificationFormats = ['webhook', 'cloudevents', 'alertmanager', 'slack', 'pagerduty'] as const;
@@ -12,7 +12,7 @@ const file = z.string().min(1).max(500);
 
 const route = z
   .strictObject({
-    name: z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/, {
+    name: z.string().regex(routeName, {
       error: 'must be lower-case letters, digits and hyphens, at most 40 characters',
     }),
     format: z.enum(notificationFormats),
@@ -30,6 +30,10 @@ const route = z
       .max(1000)
       .optional()
       .describe('Namespaces of jobs; left out: all. Notifications about nodes are in every namespace'),
+    subscribe: z
+      .boolean()
+      .default(false)
+      .describe('Only jobs whose annotation `kcover.io/notify` names the route, and no nodes: their owners choose it'),
     timeout: duration('10s', 25_000),
   })
   .refine(({ url, urlFile, format }) => format === 'pagerduty' || (url === undefined) !== (urlFile === undefined), {

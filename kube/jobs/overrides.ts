@@ -15,6 +15,7 @@ import {
   slowResponses,
   overrideAnnotations,
 } from '../../contract/job/job-overrides.ts';
+import { routeName } from '../../contract/notify/notification.ts';
 import { oneLine } from '../../contract/text.ts';
 import { logChoices, logLimits } from '../../contract/progress/logs.ts';
 import { readOwnPattern } from '../../faults/logs/own/own-pattern.ts';
@@ -54,6 +55,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
   const slow = read.ours('slow', oneOf(slowResponses))?.means;
   const suppression = read.ours('suppression', suppressionOf)?.means;
+  const notify = read.ours('notify', routeNames)?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
   const logFormat = read.ours('logFormat', oneOf(logChoices))?.means;
   const logStep = read.ours('logStep', pattern('step'));
@@ -76,6 +78,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
     ...(slow && { slow }),
     ...(retries && { retries: retries.means }),
     ...(suppression && { suppression }),
+    ...(notify && { notify }),
     ...(logFormat && { logFormat }),
     ...(logStep && { logStep: logStep.means }),
     ...(logCheckpoint && { logCheckpoint: logCheckpoint.means }),
@@ -182,6 +185,16 @@ const sizes: Reading<readonly number[]> = (text) => {
   if (parts.length > mostAllowedSizes || !parts.every((part) => /^[1-9]\d{0,5}$/.test(part)))
     return { wrong: 'is no list of numbers of pods, such as 8,4,2' };
   return { means: [...new Set(parts.map(Number))].toSorted((a, b) => b - a) };
+};
+
+const mostRoutes = 5;
+
+/** `team-a, chat`. Which routes there are, only the worker knows. */
+const routeNames: Reading<readonly string[]> = (text) => {
+  const names = text.split(',').map((name) => name.trim());
+  return names.length <= mostRoutes && names.every((name) => routeName.test(name))
+    ? { means: [...new Set(names)] }
+    : { wrong: `is no list of at most ${mostRoutes} routes, such as team-a,chat` };
 };
 
 const mostCodes = 20;

@@ -125,14 +125,16 @@ function workflowOf(incident: string): string | undefined {
   return /^node\/[^/]+/.exec(incident)?.[0];
 }
 
-/** Names of the routes that carry it. What ends something goes wherever its begin may have gone. */
+/** Names of the routes that carry it. What ends something goes wherever its begin may have gone. `wanted`: the routes that the job names. */
 export const routesFor = (
   { severity, reason, namespace, resolves }: Notification,
-  { routes }: NotificationSettings,
+  { routes }: Pick<NotificationSettings, 'routes'>,
+  wanted: readonly string[] = [],
 ): readonly string[] =>
   routes
     .filter(
       (route) =>
+        (!route.subscribe || wanted.includes(route.name)) &&
         (resolves || severities.indexOf(severity) >= severities.indexOf(route.severity)) &&
         (resolves || route.reasons === undefined || route.reasons.includes(reason)) &&
         (namespace === undefined || route.namespaces === undefined || route.namespaces.includes(namespace)),

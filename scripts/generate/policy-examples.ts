@@ -202,6 +202,12 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
     example: { [ours.suppression]: 'pod/exit until 2026-12-01T00:00:00Z: exits on purpose' },
     does: 'its exits are recorded and nothing is restarted until December',
   },
+  notify: {
+    values: 'at most 5 names, separated by commas',
+    means: 'the routes of notifications that its owner wants to get, of those that the operator offers by `subscribe`',
+    example: { [ours.notify]: 'team-a' },
+    does: 'what is decided about it is sent to the route team-a',
+  },
   logFormat: {
     values: logChoices.join(', '),
     means:

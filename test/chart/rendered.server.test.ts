@@ -6,6 +6,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { V1EnvVar } from '@kubernetes/client-node';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CommandEntry, Typed } from '../../cli/program/command.ts';
 import { buildProgram } from '../../cli/program/program.ts';
@@ -113,6 +114,32 @@ describe('the pods', () => {
       readOnly: true,
     });
   });
+
+  it.each(['controller', 'worker'] as const)(
+    'of helm test ask the doctor with the account, the settings and the files of the %s, and with arguments that the program accepts',
+    async (role) => {
+      const ran: Typed[] = [];
+      const program = buildProgram({ version: '0', programName: 'kcover', stdout: process.stdout }, (_entry, typed) => {
+        ran.push(typed);
+        return Promise.resolve();
+      });
+      const { metadata, spec } = full.the('Pod', `gpu-care-test-${role}`);
+      const of = full.pod(role, 'gpu-care');
+      const [container] = spec?.containers ?? [];
+      await program.parseAsync(container?.args ?? [], { from: 'user' });
+      expect(ran.map((typed) => [typed.option('role'), typed.value('name'), typed.option('config')])).toEqual([
+        [role, 'gpu-care', '/etc/kcover/settings/settings.yaml'],
+      ]);
+      expect(spec?.serviceAccountName).toBe(of.spec.serviceAccountName);
+      expect(container?.image).toBe(of.container.image);
+      const temporal = (env: V1EnvVar[] = []) => env.filter(({ name }) => name.startsWith('TEMPORAL_'));
+      expect(temporal(container?.env)).toEqual(temporal(of.container.env));
+      expect(of.container.volumeMounts).toEqual(expect.arrayContaining(container?.volumeMounts ?? []));
+      expect(metadata?.annotations?.['helm.sh/hook']).toBe('test');
+      // Services, policies and budgets select the pods of a role by it.
+      expect(metadata?.labels?.['app.kubernetes.io/component']).toBe('test');
+    },
+  );
 
   it('of agents run on GPU nodes, whatever their taints, and have no token for the API server', () => {
     const { spec } = byDefault.pod('agent');

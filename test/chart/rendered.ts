@@ -10,6 +10,7 @@ import type {
   V1Deployment,
   V1Namespace,
   V1NetworkPolicy,
+  V1Pod,
   V1PodSpec,
   V1PodTemplateSpec,
   V1Secret,
@@ -90,6 +91,7 @@ interface Kinds {
   readonly ConfigMap: V1ConfigMap;
   readonly DaemonSet: V1DaemonSet;
   readonly Deployment: V1Deployment;
+  readonly Pod: V1Pod;
   readonly Secret: V1Secret;
   readonly Service: V1Service;
 }

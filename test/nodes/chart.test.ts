@@ -146,6 +146,11 @@ describe('the chart on real kubelets', () => {
     },
   );
 
+  it('passes helm test, whose pods are gone afterwards', async () => {
+    await chart.test();
+    expect((await objectsOfRelease(kube)).filter((name) => name.includes('-test-'))).toEqual([]);
+  });
+
   it('reports kernel lines that were written while the pod of the agent was replaced', async () => {
     gpu.kernelLog(xid(31, 'Ch 00000001, MMU Fault'));
     await eventWith(eventReasons.faultObserved, 'xid/31');

@@ -35,6 +35,11 @@ export class InstalledChart {
     return this.#helm('upgrade', release, chartDirectory, '--values', this.#values, '--set', set.join(','));
   }
 
+  /** Runs the pods of `helm test`; throws with what they said when one fails. */
+  test(): Promise<void> {
+    return this.#helm('test', release, '--logs');
+  }
+
   rollback(revision: number): Promise<void> {
     return this.#helm('rollback', release, String(revision));
   }
@@ -63,7 +68,7 @@ export class InstalledChart {
   async #helm(...args: readonly string[]): Promise<void> {
     const { code, tail } = await helmFor(this.#program, this.#cluster).run(
       ...args,
-      ...patience,
+      ...(args[0] === 'test' ? ['--timeout', '4m'] : patience),
       '--namespace',
       ownNamespace,
     );

@@ -4,11 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Notification } from '../../../contract/notify/notification.ts';
 import type { Announcement } from '../../../contract/wire/activities.ts';
+import type { JobRef } from '../../../contract/job/jobs.ts';
+import { askKube } from '../../../kube/client/requests.ts';
+import { jobPath } from '../../../kube/jobs/kinds/index.ts';
+import { pytorchJob } from '../../../testbed/job-manifests.ts';
+import { createJob } from '../../../testbed/jobs.ts';
 import { eventually } from '../../support/rig.ts';
 import { type LiveCluster, liveCluster } from '../live-cluster.ts';
 
 const run = randomUUID().slice(0, 8);
 const got: Notification[] = [];
+const gotByOwner: Notification[] = [];
+const created: JobRef[] = [];
 let server: Server;
 let cluster: LiveCluster;
 
@@ -17,7 +24,7 @@ beforeAll(async () => {
     let body = '';
     request.on('data', (part) => (body += part));
     request.on('end', () => {
-      got.push(JSON.parse(body) as Notification);
+      (request.url === '/own' ? gotByOwner : got).push(JSON.parse(body) as Notification);
       response.end();
     });
   });
@@ -30,17 +37,19 @@ beforeAll(async () => {
         routes: [
           { name: `hook-${run}`, format: 'webhook', url },
           { name: `down-${run}`, format: 'webhook', url: 'http://127.0.0.1:1/' },
+          { name: `own-${run}`, format: 'webhook', url: `${url}own`, subscribe: true },
         ],
       },
     },
   });
 });
 afterAll(async () => {
-  for (const name of ['hook', 'down'])
+  for (const name of ['hook', 'down', 'own'])
     await cluster.client.workflow
       .getHandle(`notify/${name}-${run}`)
       .terminate('tidy up')
       .catch(() => undefined);
+  for (const job of created) await askKube(cluster.kube, { method: 'DELETE', path: jobPath(job) }, 'tidy up');
   await cluster.close();
   server.closeAllConnections();
   await new Promise((closed) => server.close(closed));
@@ -72,5 +81,26 @@ describe('an Event of a worker', () => {
       fieldSelector: `involvedObject.name=gpu-${run}`,
     });
     expect(items).toHaveLength(3);
+  });
+
+  it('reaches the route that the job of its owner names, and no other job does', async () => {
+    const aboutJob = async (name: string, annotations: Readonly<Record<string, string>>): Promise<Announcement> => {
+      const { kind, namespace, uid } = await createJob(
+        cluster.api,
+        pytorchJob({ name, workers: 1, suspend: true, annotations }),
+      );
+      const job = { kind, namespace, name, uid };
+      created.push(job);
+      const incident = `recovery/${namespace}/${name}/2026-11-23T07:09:03.117Z`;
+      return { about: { kind: 'job', job }, type: 'Warning', reason: 'RecoveryStarted', message: 'm', key: incident };
+    };
+    const [other, wants] = [`other-${run}`, `wants-${run}`];
+    await cluster.run('announce', { events: [await aboutJob(other, {})] });
+    await cluster.run('announce', { events: [await aboutJob(wants, { 'kcover.io/notify': `none,own-${run}` })] });
+    await eventually(
+      () => gotByOwner.length,
+      (count) => count >= 1,
+    );
+    expect(gotByOwner.map(({ job }) => job)).toEqual([`pytorchjob/${wants}`]);
   });
 });

@@ -100,6 +100,20 @@ describe('the routes of a notification', () => {
     expect(routesFor(notification('ApprovalAsked'), notifications)).toEqual(['all', 'page']);
   });
 
+  it('are those of owners only where the job names them, and never for nodes', () => {
+    const { notifications: offered } = settings({
+      notifications: {
+        routes: [
+          { name: 'team-a', format: 'webhook', url, subscribe: true },
+          { name: 'team-b', format: 'webhook', url, subscribe: true, namespaces: ['other'] },
+        ],
+      },
+    });
+    expect(routesFor(notification('RecoveryStarted'), offered)).toEqual([]);
+    expect(routesFor(notification('RecoveryStarted'), offered, ['team-a', 'team-b', 'none'])).toEqual(['team-a']);
+    expect(routesFor(notification('NodeQuarantined', node), offered)).toEqual([]);
+  });
+
   it('are all that may have carried the begin, for an end', () => {
     expect(routesFor(notification('JobRecovered'), notifications)).toEqual(['all', 'page', 'nodes']);
   });
