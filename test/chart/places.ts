@@ -9,6 +9,7 @@ export const places: Readonly<Record<string, readonly [string, string, boolean]>
   ConfigMap: ['api/v1', 'configmaps', true],
   Secret: ['api/v1', 'secrets', true],
   Service: ['api/v1', 'services', true],
+  Pod: ['api/v1', 'pods', true],
   PersistentVolumeClaim: ['api/v1', 'persistentvolumeclaims', true],
   DaemonSet: ['apis/apps/v1', 'daemonsets', true],
   Deployment: ['apis/apps/v1', 'deployments', true],
