@@ -25,7 +25,7 @@ import { remedyActivities } from './remedy/index.ts';
 export type { Dependencies } from './dependencies.ts';
 export { directoryEvidence } from './evidence/store.ts';
 export { type Meter, metered } from './meter.ts';
-export { directoryRecords } from './records.ts';
+export { directoryRecords, type RecordStore } from './records.ts';
 
 /** Creates all activities; they may run concurrently. */
 export function createActivities(dependencies: Dependencies): Activities {

@@ -1,17 +1,21 @@
 /** One JSON document for every incident, so that it outlives Temporal's retention. */
 
-import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Activities } from '../contract/wire/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
 import type { NodeRecord } from '../contract/node/nodes.ts';
 import { inParallel } from '../kube/client/parallel.ts';
+import type { Dependencies } from './dependencies.ts';
+import { type RecordBounds, recordSweep } from './old-records.ts';
 
 /** Stores documents by name; the same name again overwrites. Returns the address. */
 export interface RecordStore {
   put(name: string, document: unknown): Promise<string>;
   /** Records of quarantines that began since then, ms. What is no record is left out. */
   quarantinesSince(since: number): Promise<readonly NodeRecord[]>;
+  /** Removes what is too old or too much at `now` (ms), until `signal` aborts. Returns the number of records removed. */
+  sweep(now: number, signal: AbortSignal): Promise<number>;
 }
 
 /** Ids contain slashes and colons. The result is unique, because these two are replaced by what ids never contain. */
@@ -21,8 +25,9 @@ export const recordFile = (name: string): string =>
     .replaceAll(':', '')
     .replace(/[^\w.-]/g, '-')}.json`;
 
-/** A directory of files; a reader never sees a partial one. */
-export function directoryRecords(directory: string): RecordStore {
+/** A directory of files; a reader never sees a partial one. Without bounds nothing is ever removed. */
+export function directoryRecords(directory: string, bounds?: RecordBounds): RecordStore {
+  const sweep = bounds && recordSweep(directory, bounds);
   return {
     async put(name, document) {
       const path = join(directory, recordFile(name));
@@ -35,6 +40,8 @@ export function directoryRecords(directory: string): RecordStore {
         await rename(draft, path);
         return path;
       } catch (error) {
+        // On a full disk a part would take the room that the next try needs.
+        await unlink(draft).catch(() => undefined);
         throw new KcoverError(
           'records.unwritable',
           `write ${path}: ${error instanceof Error ? error.message : 'unknown failure'}`,
@@ -50,6 +57,7 @@ export function directoryRecords(directory: string): RecordStore {
       const late = names.filter((name) => (quarantinedAt(name) ?? -1) >= since);
       return (await inParallel(late, (name) => readQuarantine(join(directory, name)))).flatMap((one) => one ?? []);
     },
+    sweep: async (now, signal) => (sweep ? sweep(now, signal) : 0),
   };
 }
 
@@ -71,6 +79,32 @@ async function readQuarantine(path: string): Promise<NodeRecord | undefined> {
   }
 }
 
-export function recordActivities({ records }: { readonly records: RecordStore }): Pick<Activities, 'recordIncident'> {
-  return { recordIncident: async (record) => ({ address: await records.put(record.incident, record) }) };
+/** How often a worker looks for records to remove, and how long a look may hold up the end of an incident, ms. */
+const sweeps = { everyMs: 3_600_000, withinMs: 2000 } as const;
+
+export function recordActivities({
+  records,
+  now,
+  log,
+}: Pick<Dependencies, 'records' | 'now' | 'log'>): Pick<Activities, 'recordIncident'> {
+  let nextSweep = 0;
+
+  async function removeOld(): Promise<void> {
+    if (now() < nextSweep) return;
+    nextSweep = now() + sweeps.everyMs;
+    try {
+      const removed = await records.sweep(now(), AbortSignal.timeout(sweeps.withinMs));
+      if (removed > 0) log.info({ removed }, 'old records were removed');
+    } catch (error) {
+      log.warn({ error }, 'old records were not removed');
+    }
+  }
+
+  return {
+    async recordIncident(record) {
+      const address = await records.put(record.incident, record);
+      await removeOld();
+      return { address };
+    },
+  };
 }

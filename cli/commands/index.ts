@@ -27,6 +27,7 @@ import { preflightPlan } from './preflight-plan.ts';
 import { preflightStatus } from './preflight-status.ts';
 import { progressTry } from './progress-try.ts';
 import { recover } from './recover.ts';
+import { recordsExport } from './records-export.ts';
 import { redact } from './redact.ts';
 import { report } from './report.ts';
 import { resume } from './resume.ts';
@@ -44,6 +45,7 @@ export type CommandName =
   | 'status'
   | 'incidents'
   | 'report'
+  | 'records export'
   | 'recover'
   | 'wait'
   | 'plan'
@@ -80,6 +82,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   status,
   incidents,
   report,
+  'records export': recordsExport,
   recover,
   wait,
   plan,
@@ -112,6 +115,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
 
 /** Groups of two-word commands: the first word, and the summary of the group. */
 export const groups = {
+  records: 'Records of incidents, which outlive Temporal.',
   node: 'Nodes that are kept out of service.',
   fault: 'Faults of nodes that people report.',
   notify: 'Notifications to people outside of the cluster.',

@@ -33,26 +33,32 @@ async function filesIn(directory: string): Promise<readonly string[]> {
   try {
     return (await readdir(directory)).filter((name) => name.endsWith('.json')).map((name) => join(directory, name));
   } catch (error) {
-    throw new KcoverError(
-      'file.unreadable',
-      `read ${directory}: ${error instanceof Error ? error.message : 'unknown failure'}`,
-      {
-        what: 'the records cannot be read',
-        remedy: 'name the directory that records.directory of the worker names',
-      },
-    );
+    throw unreadable(directory, error);
   }
 }
+
+export const unreadable = (directory: string, error: unknown): KcoverError =>
+  new KcoverError(
+    'file.unreadable',
+    `read ${directory}: ${error instanceof Error ? error.message : 'unknown failure'}`,
+    {
+      what: 'the records cannot be read',
+      remedy: 'name the directory that records.directory of the worker names',
+    },
+  );
 
 /** One record; undefined when the file does not exist or is no record. */
 export async function readRecord(file: string): Promise<IncidentRecord | NodeRecord | undefined> {
   try {
-    const document: unknown = JSON.parse(await readFile(file, 'utf8'));
-    return isRecord(document) ? document : undefined;
+    return asRecord(JSON.parse(await readFile(file, 'utf8')));
   } catch {
     return undefined;
   }
 }
+
+/** Undefined for what is no record of an incident. */
+export const asRecord = (document: unknown): IncidentRecord | NodeRecord | undefined =>
+  isRecord(document) ? document : undefined;
 
 const isRecord = (document: unknown): document is IncidentRecord | NodeRecord =>
   typeof document === 'object' &&

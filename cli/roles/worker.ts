@@ -1,6 +1,12 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
-import { createActivities, directoryEvidence, directoryRecords, metered } from '../../activities/index.ts';
+import {
+  createActivities,
+  directoryEvidence,
+  directoryRecords,
+  metered,
+  type RecordStore,
+} from '../../activities/index.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import { clusterUid } from '../../kube/client/connection.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
@@ -43,7 +49,7 @@ export const runWorker = ({
       log.warn('Temporal does not let kcover check whether the search attributes are registered');
     await waitFor('Temporal', () => claimCluster(client, uid, taskQueue));
 
-    const records = directoryRecords(settings.records.directory);
+    const records = recordsOf(settings);
     const namespace = environment.pod?.namespace ?? ownNamespace;
     const { directory, keep: keepMs, most, share } = settings.recovery.evidence;
     const evidence = directoryEvidence({ directory, keepMs, most, share, now: Date.now });
@@ -75,6 +81,10 @@ export const runWorker = ({
     await Promise.allSettled([connection.close(), kube.close()]);
     return stopping.aborted ? 'ok' : 'failed';
   });
+
+function recordsOf({ records: { directory, keep: keepMs, most, share }, remediation }: WorkerSettings): RecordStore {
+  return directoryRecords(directory, { keepMs, most, share, memoryMs: remediation.memory.window });
+}
 
 async function connect({ address, options }: TemporalTarget): Promise<NativeConnection> {
   try {

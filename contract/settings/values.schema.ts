@@ -24,6 +24,20 @@ export const duration = (byDefault: string, most = longestWaitMs) =>
     })
     .prefault(byDefault);
 
+/** How long something is kept: a duration, or `forever`, which is infinite in the program. */
+export const age = (byDefault: string) =>
+  z
+    .string()
+    .refine((text) => ageOf(text) !== undefined, { error: 'must be a duration such as 30d, or forever' })
+    .transform((text) => ageOf(text) ?? 0)
+    .refine((ms) => ms === Infinity || ms <= longestAgeMs, {
+      error: `must be at most ${formatDuration(longestAgeMs)}, or forever`,
+      params: { remedy: 'forever' },
+    })
+    .prefault(byDefault);
+
+const ageOf = (text: string): number | undefined => (text.trim() === 'forever' ? Infinity : parseDuration(text));
+
 /** A regular expression that does not match the empty text: such a one would match everywhere. */
 export const pattern = z
   .string()

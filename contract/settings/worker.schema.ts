@@ -8,7 +8,7 @@ import { judgement } from './judgement.schema.ts';
 import { notifications } from './notifications.schema.ts';
 import { remediation } from './remediation.schema.ts';
 import { recoverySettings } from '../recovery/settings.schema.ts';
-import { duration, health, labelKey, log, taint, temporal } from './values.schema.ts';
+import { age, duration, health, labelKey, log, taint, temporal } from './values.schema.ts';
 
 /**
  * Response to a fault code. `restart` recovers the jobs on the node and leaves the node itself in service. `ask` keeps new pods off the node, leaves
@@ -159,7 +159,26 @@ export const workerSettings = z.strictObject({
     .describe(
       'How many stops, restarts, checkpoints and verifications one worker waits for at once; each takes about 0.3 MiB and up to two connections to the Kubernetes API; further ones are queued',
     ),
-  records: z.strictObject({ directory: z.string().min(1).default('/var/lib/kcover/records') }).prefault({}),
+  records: z
+    .strictObject({
+      directory: z.string().min(1).default('/var/lib/kcover/records').describe('Where they are stored'),
+      keep: age('400d').describe(
+        'How long they are kept: a duration of at most 3650d, or forever. By default a year and a month, so that a month can be compared with the same month of the year before',
+      ),
+      most: z
+        .int()
+        .min(16_777_216)
+        .default(536_870_912)
+        .describe('Most bytes in total; the oldest is deleted first. By default half of the volume of the chart'),
+      share: z
+        .number()
+        .min(1)
+        .max(100)
+        .default(50)
+        .describe('Percent of `most` that the recoveries of one namespace may have'),
+    })
+    .prefault({})
+    .describe('Records of incidents'),
   health,
   log,
 });

@@ -28,6 +28,7 @@ const fromTheRelease: Readonly<Record<RoleName, readonly string[]>> = {
 
 /** Text that the program accepts as a duration; its own schema checks that by a function. */
 const durationPattern = String.raw`^\s*(\d+(\.\d+)?(ms|s|m|h|d))+\s*$`;
+const agePattern = String.raw`^\s*((\d+(\.\d+)?(ms|s|m|h|d))+|forever)\s*$`;
 
 /** JSON Schema of the chart's values; helm refuses all others. */
 export function chartSchema(): string {
@@ -65,7 +66,7 @@ const jsonOf = (schema: z.core.$ZodType): JsonSchema =>
         typeof jsonSchema.default === 'string' &&
         parseDuration(jsonSchema.default) !== undefined
       )
-        jsonSchema.pattern = durationPattern;
+        jsonSchema.pattern = z.safeParse(zodSchema, 'forever').success ? agePattern : durationPattern;
       if (type === 'record') nameByPattern(jsonSchema);
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },

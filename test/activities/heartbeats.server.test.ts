@@ -7,7 +7,9 @@ import { liveCluster, type LiveCluster } from './live-cluster.ts';
 const disk = Promise.withResolvers<string>();
 let cluster: LiveCluster;
 beforeAll(async () => {
-  cluster = await liveCluster({ records: { quarantinesSince: async () => [], put: () => disk.promise } });
+  cluster = await liveCluster({
+    records: { quarantinesSince: async () => [], put: () => disk.promise, sweep: async () => 0 },
+  });
 });
 afterAll(() => cluster.close());
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { directoryRecords, recordFile } from '../../activities/records.ts';
@@ -33,6 +33,12 @@ describe('the record store', () => {
       code: 'records.unwritable',
       transient: true,
     });
+  });
+
+  it('leaves no draft behind when it cannot finish', async () => {
+    await mkdir(join(directory, recordFile(incident)));
+    await expect(directoryRecords(directory).put(incident, {})).rejects.toMatchObject({ code: 'records.unwritable' });
+    expect(await readdir(directory)).toEqual([recordFile(incident)]);
   });
 
   it('finds quarantines by the time in their names, and leaves out what is none', async () => {
