@@ -60,8 +60,8 @@ export function recordSweep(directory: string, bounds: RecordBounds): RecordSwee
     const { records, parts } = await filesIn(directory);
     await removeParts(directory, parts, now, signal);
     await measure(records, signal);
-    const room = new Room(bounds);
-    for (const { name, namespace } of records) room.count(namespace, sizes.get(name) ?? 0);
+    const usage = new Usage(bounds);
+    for (const { name, namespace } of records) usage.count(namespace, sizes.get(name) ?? 0);
     const newest = new Map(records.flatMap(({ node, name }) => (node === undefined ? [] : [[node, name] as const])));
     const oldest = stamp(now - bounds.keepMs);
     const remembered = stamp(now - bounds.memoryMs);
@@ -69,13 +69,13 @@ export function recordSweep(directory: string, bounds: RecordBounds): RecordSwee
     for (const record of records) {
       if (signal.aborted || removed >= mostRemoved) break;
       const isOld = record.at < oldest;
-      if (!isOld && !room.isTooMuch(record.namespace)) continue;
+      if (!isOld && !usage.isTooMuch(record.namespace)) continue;
       if (record.node !== undefined && record.at >= remembered) continue;
       const changed = (await written(directory, record.name))?.mtimeMs ?? now;
-      if (changed > now - busyMs || (!room.isTooMuch(record.namespace) && changed >= now - bounds.keepMs)) continue;
+      if (changed > now - busyMs || (!usage.isTooMuch(record.namespace) && changed >= now - bounds.keepMs)) continue;
       if (newest.get(record.node ?? '') === record.name && !(await hasEnded(join(directory, record.name)))) continue;
       await unlink(join(directory, record.name)).catch(unlessMissing);
-      room.count(record.namespace, -(sizes.get(record.name) ?? 0));
+      usage.count(record.namespace, -(sizes.get(record.name) ?? 0));
       removed += 1;
     }
     return removed;
@@ -83,7 +83,7 @@ export function recordSweep(directory: string, bounds: RecordBounds): RecordSwee
 }
 
 /** What the records use, in total and by namespace. */
-class Room {
+class Usage {
   readonly #bounds: RecordBounds;
   readonly #byNamespace = new Map<string, number>();
   #all = 0;

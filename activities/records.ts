@@ -2,11 +2,11 @@
 
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import type { Activities } from '../contract/wire/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
 import type { NodeRecord } from '../contract/node/nodes.ts';
 import { inParallel } from '../kube/client/parallel.ts';
-import type { Dependencies } from './dependencies.ts';
 import { type RecordBounds, recordSweep } from './old-records.ts';
 
 /** Stores documents by name; the same name again overwrites. Returns the address. */
@@ -79,14 +79,16 @@ async function readQuarantine(path: string): Promise<NodeRecord | undefined> {
   }
 }
 
+interface RecordDependencies {
+  readonly records: RecordStore;
+  readonly now: () => number;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+}
+
 /** How often a worker looks for records to remove, and how long a look may hold up the end of an incident, ms. */
 const sweeps = { everyMs: 3_600_000, withinMs: 2000 } as const;
 
-export function recordActivities({
-  records,
-  now,
-  log,
-}: Pick<Dependencies, 'records' | 'now' | 'log'>): Pick<Activities, 'recordIncident'> {
+export function recordActivities({ records, now, log }: RecordDependencies): Pick<Activities, 'recordIncident'> {
   let nextSweep = 0;
 
   async function removeOld(): Promise<void> {

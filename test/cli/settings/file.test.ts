@@ -38,7 +38,7 @@ const wrong: readonly {
       '  because: kcover.yaml:1:12',
       '    1 | records: { bucket: x }',
       '      |            ^^^^^^',
-      '  try:     one of directory',
+      '  try:     one of directory, keep, most, share',
     ],
   },
   {
