@@ -97,12 +97,24 @@ function decisionOf(worst: Verdict, { verdicts }: Judged, settings: WorkerSettin
   }
 }
 
-/** The sentence of the worst fault, with what the rules say of it and of others. */
+/** The sentence of the worst fault, with what the rules say of it and of others, and the codes of the others that nothing is said of. */
 function becauseOf(worst: Verdict, verdicts: readonly Verdict[]): string {
-  const others = verdicts.filter((one) => one !== worst && one.effects.length > 0 && one.because.length > 0);
-  const also = [...new Set(others.map(({ fault, because }) => `${fault.code}: ${because.join('; ')}`))].slice(0, 2);
-  return [faultSentence(worst.fault), ...worst.because, ...also].join('; ');
+  const others = verdicts.filter((one) => one !== worst && one.effects.length > 0);
+  const explained = others.filter(({ because }) => because.length > 0);
+  const also = [...new Set(explained.map(({ fault, because }) => `${fault.code}: ${because.join('; ')}`))].slice(0, 2);
+  const said = new Set([worst, ...explained].map(({ fault }) => fault.code));
+  const codes = [...new Set(others.map(({ fault }) => fault.code))].filter((code) => !said.has(code));
+  return [faultSentence(worst.fault), ...worst.because, ...also, ...alsoReported(codes)].join('; ');
 }
+
+const mostCodes = 3;
+
+const alsoReported = (codes: readonly string[]): readonly string[] =>
+  codes.length === 0
+    ? []
+    : [
+        `also ${codes.slice(0, mostCodes).join(', ')}${codes.length > mostCodes ? ` and ${codes.length - mostCodes} more` : ''}`,
+      ];
 
 const remedyOf = ({ node, code }: Fault): string => `kcover node quarantine ${node ?? '<node>'} --reason "${code}"`;
 

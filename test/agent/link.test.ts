@@ -43,7 +43,7 @@ function observe(more: { devices?: string[]; down?: string; settled?: (faults: r
   const gaps: string[] = [];
   const detector = link.start({
     settings: agentSettings.parse({
-      links: { devices: more.devices ?? ['mlx5_*'], every: '10ms', down: more.down ?? `${downMs}ms` },
+      links: { devices: more.devices ?? ['mlx5_*'], every: '30ms', down: more.down ?? `${downMs}ms` },
     }),
     node: 'gpu-3',
     hostRoot: root,

@@ -77,6 +77,20 @@ describe('what a fault means for its node', () => {
     expect(decision.faults.map((fault) => fault.id)).toEqual(['a', 'b']);
   });
 
+  it('names the codes of other faults that call for something, a few of them', () => {
+    const because = (...codes: string[]) =>
+      decideNode(
+        {
+          node: nodeView(),
+          faults: codes.map((code, index) => kernelFault({ id: `fault-${index}`, code, action: 'reset-gpu' })),
+        },
+        act,
+      ).because;
+    expect(because('xid/48', 'xid/48')).not.toContain('also');
+    expect(because('xid/48', 'xid/95', 'xid/95')).toMatch(/; also xid\/95$/);
+    expect(because('xid/48', 'a/1', 'a/2', 'a/3', 'a/4', 'a/5')).toMatch(/; also a\/1, a\/2, a\/3 and 2 more$/);
+  });
+
   it('names the namespace whose preflight is the only reason', () => {
     const tested = kernelFault({
       id: 'preflight/a',
