@@ -7,12 +7,6 @@ export interface ClusterRecords {
   readonly records: readonly Recorded[];
 }
 
-/** A cluster in short. */
-export interface ClusterShare extends Pick<FleetReport, 'recoveries' | 'gpuHours' | 'timeToRecover'> {
-  readonly cluster: string;
-  readonly quarantines: number;
-}
-
 /** Names of nodes and jobs are only unique in their cluster, so these are counted in each. */
 export function reportOfClusters(clusters: readonly ClusterRecords[], window: Window): FleetReport {
   const each = clusters.map(({ cluster, records }) => ({ cluster, report: fleetReport(records, window) }));

@@ -1,8 +1,7 @@
 /** The report of a time as a page, each figure with its definition. Pure. */
 
 import { formatDuration } from '../../contract/settings/duration.ts';
-import type { ClusterShare } from './fleet-of-clusters.ts';
-import type { FleetReport } from './fleet.ts';
+import type { ClusterShare, FleetReport } from './fleet.ts';
 import { type Line, list, type Page, table } from './page.ts';
 
 /** `notes`: what could not be read. */

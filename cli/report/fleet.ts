@@ -6,7 +6,6 @@ import type { Outcome } from '../../contract/recovery/outcomes.ts';
 import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { nodesOf } from '../incidents/incident.ts';
 import { costOf, firstFaultAt, type PhaseSpan, spansOf } from './cost.ts';
-import type { ClusterShare } from './fleet-of-clusters.ts';
 
 /** Of a recovery or a quarantine. */
 export type Recorded = IncidentRecord | NodeRecord;
@@ -52,6 +51,12 @@ export interface FleetReport {
     readonly ettr?: number;
   }[];
   readonly quarantines: { readonly count: number; readonly open: number; readonly p50?: number };
+}
+
+/** A cluster in short. */
+export interface ClusterShare extends Pick<FleetReport, 'recoveries' | 'gpuHours' | 'timeToRecover'> {
+  readonly cluster: string;
+  readonly quarantines: number;
 }
 
 const mostListed = 10;
