@@ -7,13 +7,16 @@ export interface KubeSource {
   readonly kubeconfig: string | undefined;
   /** In a pod the service account is used, even if there is a kubeconfig in the image. */
   readonly inCluster: boolean;
+  /** Of the kubeconfig; its current one otherwise. */
+  readonly context?: string | undefined;
 }
 
 /** Throws `usage` for a kubeconfig that cannot be read. */
-export function openKube({ kubeconfig, inCluster }: KubeSource): Kube {
+export function openKube({ kubeconfig, inCluster, context }: KubeSource): Kube {
   try {
-    if (kubeconfig !== undefined) return connectKube({ kubeconfig });
-    return connectKube({ inCluster });
+    const where = context === undefined ? {} : { context };
+    if (kubeconfig !== undefined) return connectKube({ kubeconfig, ...where });
+    return connectKube({ inCluster, ...where });
   } catch (error) {
     if (error instanceof KcoverError) throw error;
     const because = error instanceof Error ? error.message : String(error);

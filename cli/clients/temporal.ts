@@ -23,10 +23,16 @@ export interface TemporalTarget {
   readonly options: ClientConnectConfig['connectionOptions'];
 }
 
-/** Address and options of the server. Throws `settings.invalid` for a profile that cannot be read. */
-export function temporalTarget(variables: Readonly<Record<string, string>>): TemporalTarget {
+/**
+ * Address and options of the server. Throws `settings.invalid` for a profile that cannot be read. A named `profile` is taken as it stands in the
+ * file: a TEMPORAL_ADDRESS of the environment would lead every profile to one server.
+ */
+export function temporalTarget(variables: Readonly<Record<string, string>>, profile?: string): TemporalTarget {
   try {
-    const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: { ...variables } });
+    const { connectionOptions, namespace } = loadClientConnectConfig({
+      overrideEnvVars: { ...variables },
+      ...(profile !== undefined && { profile, disableEnv: true }),
+    });
     const address = connectionOptions.address ?? defaultAddress;
     return { address, namespace: namespace ?? 'default', options: { ...connectionOptions, address } };
   } catch (error) {

@@ -5,9 +5,10 @@ import { jobTitle } from '../../contract/job/jobs.ts';
 import { ago, lasted } from '../program/clock.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
 import { findIncidents, limitOf, sinceOf } from '../incidents/index.ts';
-import type { IncidentSummary } from '../incidents/incident.ts';
-import { withStorms } from '../incidents/storms.ts';
-import { table } from '../program/output.ts';
+import type { IncidentFilter, IncidentSummary } from '../incidents/incident.ts';
+import { type PlacedIncident, withStorms } from '../incidents/storms.ts';
+import { type Place, listInClusters } from '../clusters/index.ts';
+import type { Listing } from '../clusters/listing.ts';
 
 function titleOf(kind: IncidentSummary['kind'], namespace: string | null, about: string): string {
   if (kind === 'storm') return `nodes of ${about}`;
@@ -33,42 +34,53 @@ export const incidents: CommandEntry = {
     { flags: '--job <job>', describe: 'Only recoveries of this job, such as pytorchjob/llm' },
     { flags: '--node <name>', describe: 'Only what this node was part of' },
     { flags: '--since <duration>', describe: 'Leave out what ended longer ago than this', byDefault: '24h' },
-    { flags: '--limit <number>', describe: 'Print at most this many, the newest', byDefault: '50' },
+    { flags: '--limit <number>', describe: 'Print at most this many of each cluster, the newest', byDefault: '50' },
+    sharedOptions.context,
     sharedOptions.records,
     sharedOptions.output,
   ],
-  examples: ['kcover incidents --watch', 'kcover incidents -n train --job pytorchjob/llm --since 7d --output json'],
+  examples: ['kcover incidents --watch', 'kcover incidents --context east,west --since 7d --output json'],
   exits: ['unreachable'],
   async run(typed, { session, now }) {
     const { parseJobName } = await import('../job/name.ts');
     const job = typed.option('job');
-    const wanted = {
+    const wanted: IncidentFilter = {
       since: sinceOf(typed.value('since'), now),
       namespace: typed.option('namespace'),
       job: job === undefined ? undefined : jobTitle(parseJobName(job)),
       node: typed.option('node'),
     };
     const limit = limitOf(typed.value('limit'));
-    const client = await session.temporal();
-    const known = await findIncidents(client, { wanted, limit, records: typed.option('records') });
-    // Those of other jobs and nodes were not wanted.
-    const isWhole = wanted.namespace === undefined && wanted.job === undefined && wanted.node === undefined;
-    const found = withStorms(known, isWhole ? await openStorms(client) : []);
-    const rows = found.map(({ kind, parent, about, namespace, startedAt, endedAt, outcome, because, incident }) => [
-      `${parent === null ? '' : '└ '}${titleOf(kind, namespace, about)}`,
-      ago(startedAt, now),
-      lasted(startedAt, endedAt, now),
-      outcome,
-      because,
-      incident,
-    ]);
-    return {
-      data: found,
-      items: found.map((one) => ({ about: one.incident, line: lineOf(one), data: one })),
-      text:
-        rows.length === 0
-          ? `no incident in the last ${typed.value('since')}`
-          : table(['about', 'started', 'lasted', 'outcome', 'because', 'incident'], rows),
-    };
+    return listInClusters(typed, session, (place) => look(place, wanted, limit, { now, since: typed.value('since') }));
   },
 };
+
+async function look(
+  { session, records }: Place,
+  wanted: IncidentFilter,
+  limit: number,
+  { now, since }: { readonly now: number; readonly since: string },
+): Promise<Listing> {
+  const client = await session.temporal();
+  const known = await findIncidents(client, { wanted, limit, records });
+  // Those of other jobs and nodes were not wanted.
+  const isWhole = wanted.namespace === undefined && wanted.job === undefined && wanted.node === undefined;
+  const found = withStorms(known, isWhole ? await openStorms(client) : []);
+  return {
+    head: ['about', 'started', 'lasted', 'outcome', 'because', 'incident'],
+    rows: found.map((one) => ({ about: one.incident, line: lineOf(one), cells: cellsOf(one, now), data: one })),
+    none: `no incident in the last ${since}`,
+  };
+}
+
+const cellsOf = (
+  { kind, parent, about, namespace, startedAt, endedAt, outcome, because, incident }: PlacedIncident,
+  now: number,
+): readonly string[] => [
+  `${parent === null ? '' : '└ '}${titleOf(kind, namespace, about)}`,
+  ago(startedAt, now),
+  lasted(startedAt, endedAt, now),
+  outcome,
+  because,
+  incident,
+];

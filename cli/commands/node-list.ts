@@ -7,7 +7,9 @@ import type { RemedyProgress } from '../../contract/remedy/remedy.ts';
 import { sinceOf } from '../incidents/index.ts';
 import { ago } from '../program/clock.ts';
 import { type CommandEntry, sharedOptions } from '../program/command.ts';
-import { table } from '../program/output.ts';
+import type { Kube } from '../../kube/client/connection.ts';
+import { type Place, listInClusters } from '../clusters/index.ts';
+import type { ListedRow, Listing } from '../clusters/listing.ts';
 import { readSettings, type Settings } from '../settings/file.ts';
 
 type Taint = Settings<'worker'>['quarantine']['taint'];
@@ -31,63 +33,66 @@ export const nodeList: CommandEntry = {
     sharedOptions.watch,
     { flags: '--offenders', describe: 'Instead, list machines by how often kcover quarantined them' },
     { flags: '--since <duration>', describe: 'With --offenders, count quarantines from then on', byDefault: '28d' },
+    sharedOptions.context,
     sharedOptions.records,
     sharedOptions.workerConfig,
     sharedOptions.kubeconfig,
     sharedOptions.output,
   ],
-  examples: ['kcover node list --watch', 'kcover node list --offenders --records /var/lib/kcover/records'],
+  examples: ['kcover node list --context east,west', 'kcover node list --offenders --records /var/lib/kcover/records'],
   exits: ['unreachable'],
   async run(typed, { session, now }) {
     if (typed.flag('offenders')) {
       const { listOffenders } = await import('../offenders/list.ts');
-      return listOffenders(await session.temporal(), {
-        since: sinceOf(typed.value('since'), now),
-        records: typed.option('records'),
-        now,
-      });
+      const since = sinceOf(typed.value('since'), now);
+      return listInClusters(typed, session, async (place) =>
+        listOffenders(await place.session.temporal(), { since, records: place.records, now }),
+      );
     }
     const { settings } = await readSettings('worker', typed.option('config'));
-    const { listObjects } = await import('../../kube/client/requests.ts');
-    const { nodeStatuses } = await import('../clients/node-statuses.ts');
-    const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
-    const [nodes, statuses, reserved] = await Promise.all([
-      listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'list nodes'),
-      nodeStatuses(client),
-      reservations(client),
-    ]);
-    const marked = new Map(nodes.filter(isOurs).map((node) => [node.metadata?.name ?? '', node]));
-    const names = [...new Set([...marked.keys(), ...statuses.keys(), ...reserved.keys()])].toSorted();
-    const rows = names.map((name) =>
-      rowOf(
-        name,
-        { marked: marked.get(name), status: statuses.get(name), reserved: reserved.get(name) },
-        settings.quarantine.taint,
-      ),
-    );
-    const lines = rows.map(({ node, phase, reason, since, by, incident, because, remedy }) => [
-      node,
-      phase,
-      reason ?? '',
-      since === null ? '' : ago(since, now),
-      by ?? '',
-      incident ?? '',
-      reasonOf({ because, remedy }),
-    ]);
-    return {
-      data: rows,
-      items: rows.map((row) => ({
-        about: row.node,
-        line: [row.node, row.phase, row.reason ?? '-', reasonOf(row)].join('   '),
-        data: row,
-      })),
-      text:
-        rows.length === 0
-          ? 'no node is quarantined or watched'
-          : table(['node', 'phase', 'reason', 'since', 'by', 'incident', 'because'], lines),
-    };
+    return listInClusters(typed, session, (place) => look(place, settings.quarantine.taint, now));
   },
 };
+
+async function look({ session, isNamed }: Place, taint: Taint, now: number): Promise<Listing> {
+  const { listObjects } = await import('../../kube/client/requests.ts');
+  const { nodeStatuses } = await import('../clients/node-statuses.ts');
+  const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
+  if (isNamed) await requireBelongTogether(kube, client);
+  const [nodes, statuses, reserved] = await Promise.all([
+    listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'list nodes'),
+    nodeStatuses(client),
+    reservations(client),
+  ]);
+  const marked = new Map(nodes.filter(isOurs).map((node) => [node.metadata?.name ?? '', node]));
+  const names = [...new Set([...marked.keys(), ...statuses.keys(), ...reserved.keys()])].toSorted();
+  return {
+    head: ['node', 'phase', 'reason', 'since', 'by', 'incident', 'because'],
+    rows: names.map((name) => {
+      const known = { marked: marked.get(name), status: statuses.get(name), reserved: reserved.get(name) };
+      return listedRow(rowOf(name, known, taint), now);
+    }),
+    none: 'no node is quarantined or watched',
+  };
+}
+
+/** A profile of another cluster would give its workflows to these nodes. */
+async function requireBelongTogether(kube: Kube, client: Client): Promise<void> {
+  const { clusterUid } = await import('../../kube/client/connection.ts');
+  const { requireSameCluster } = await import('../clients/cluster-identity.ts');
+  await requireSameCluster(client, await clusterUid(kube));
+}
+
+function listedRow(row: Row, now: number): ListedRow {
+  const { node, phase, reason, since, by, incident } = row;
+  const why = reasonOf(row);
+  return {
+    about: node,
+    line: [node, phase, reason ?? '-', why].join('   '),
+    cells: [node, phase, reason ?? '', since === null ? '' : ago(since, now), by ?? '', incident ?? '', why],
+    data: row,
+  };
+}
 
 /** Why it is quarantined, and what its repair does. */
 const reasonOf = ({ because, remedy }: Pick<Row, 'because' | 'remedy'>): string =>

@@ -1,4 +1,5 @@
 import { KcoverError } from '../../contract/errors.ts';
+import type { FleetReport, Window } from '../report/fleet.ts';
 import {
   type CommandContext,
   type CommandEntry,
@@ -12,7 +13,11 @@ export const report: CommandEntry = {
     'Print everything about one recovery that has ended, or what all records of a time say together, as Markdown or HTML.',
   arguments: [{ name: '[incident]', describe: 'Id of the recovery, as kcover incidents prints it' }],
   options: [
-    { ...sharedOptions.records, describe: 'Read the records of a worker before Temporal is asked' },
+    {
+      ...sharedOptions.records,
+      describe:
+        'Read the records of a worker before Temporal is asked; with --since also those of several clusters: a=DIR,b=DIR',
+    },
     {
       flags: '--since <duration>',
       describe: 'Instead of an incident: everything in --records that ended within this time, such as 30d',
@@ -26,7 +31,7 @@ export const report: CommandEntry = {
   ],
   examples: [
     'kcover report recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z --html > report.html',
-    'kcover report --since 30d --records /var/lib/kcover/records --html > november.html',
+    'kcover report --since 30d --records east=/srv/east,west=/srv/west --html > november.html',
   ],
   exits: ['notFound', 'unreachable'],
   run(typed, context) {
@@ -63,14 +68,49 @@ async function ofIncident(typed: Typed, { session }: CommandContext): Promise<Co
 }
 
 async function ofTime(typed: Typed, { now }: CommandContext): Promise<CommandOutput> {
-  const { recordsIn } = await import('../incidents/records.ts');
+  const { directoriesIn, failureData, failureLine } = await import('../clusters/clusters.ts');
   const { sinceOf } = await import('../incidents/index.ts');
-  const { fleetReport } = await import('../report/fleet.ts');
   const { fleetPage } = await import('../report/fleet-page.ts');
   const { htmlOf } = await import('../report/html.ts');
   const { markdownOf } = await import('../report/markdown.ts');
   const window = { from: sinceOf(typed.value('since'), now), to: now };
-  const data = fleetReport(await recordsIn(typed.value('records')), window);
-  const page = fleetPage(data);
-  return { data, text: typed.flag('html') ? htmlOf(page, []) : markdownOf(page) };
+  const records = typed.value('records');
+  const directories = directoriesIn(records);
+  const { data, failed } = directories ? await ofClusters(directories, window) : await ofDirectory(records, window);
+  const notes = failed.map(({ cluster, failure }) => failureLine(cluster, failure));
+  const page = fleetPage(data, notes);
+  return {
+    data: {
+      ...data,
+      ...(failed.length > 0 && {
+        failed: failed.map(({ cluster, failure }) => failureData(cluster, failure)),
+      }),
+    },
+    text: typed.flag('html') ? htmlOf(page, []) : markdownOf(page),
+    ...(failed.length > 0 && { exit: 'failed' }),
+  };
+}
+
+interface OfTime {
+  readonly data: FleetReport;
+  /** Clusters whose records could not be read. */
+  readonly failed: readonly { readonly cluster: string; readonly failure: KcoverError }[];
+}
+
+async function ofDirectory(directory: string, window: Window): Promise<OfTime> {
+  const { recordsIn } = await import('../incidents/records.ts');
+  const { fleetReport } = await import('../report/fleet.ts');
+  return { data: fleetReport(await recordsIn(directory), window), failed: [] };
+}
+
+async function ofClusters(directories: ReadonlyMap<string, string>, window: Window): Promise<OfTime> {
+  const { answerOf } = await import('../clusters/clusters.ts');
+  const { recordsIn } = await import('../incidents/records.ts');
+  const { reportOfClusters } = await import('../report/fleet-of-clusters.ts');
+  const answers = await Promise.all(
+    [...directories].map(([cluster, directory]) => answerOf(cluster, () => recordsIn(directory))),
+  );
+  const read = answers.flatMap((one) => ('found' in one ? [{ cluster: one.cluster, records: one.found }] : []));
+  const failed = answers.flatMap((one) => ('failure' in one ? [one] : []));
+  return { data: reportOfClusters(read, window), failed };
 }

@@ -94,6 +94,11 @@ export const sharedOptions = {
     flags: '--records <directory>',
     describe: 'Also read the records of a worker, which outlive the retention of Temporal',
   },
+  context: {
+    flags: '--context <names>',
+    describe:
+      'Look at several clusters: contexts of the kubeconfig, such as a,b, each with the profile of the same name for Temporal; a,b=profile names another one',
+  },
   workerConfig: {
     flags: '--config <file>',
     describe: 'Settings file of the worker: its taint, its limits; the defaults otherwise',

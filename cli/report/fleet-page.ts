@@ -1,15 +1,20 @@
 /** The report of a time as a page, each figure with its definition. Pure. */
 
 import { formatDuration } from '../../contract/settings/duration.ts';
-import type { FleetReport } from './fleet.ts';
+import type { ClusterShare, FleetReport } from './fleet.ts';
 import { type Line, list, type Page, table } from './page.ts';
 
-export function fleetPage(report: FleetReport): Page {
-  const { byPhase, byCause, byNode, byJob } = report;
+/** `notes`: what could not be read. */
+export function fleetPage(report: FleetReport, notes: readonly string[] = []): Page {
+  const { byPhase, byCause, byNode, byJob, byCluster } = report;
+  // Its first column, where there are several.
+  const inCluster = (cells: readonly string[], cluster = ''): string[] =>
+    byCluster ? [cluster, ...cells] : [...cells];
   return {
     title: `Incidents from ${report.from} to ${report.to}`,
-    intro: introOf(report),
+    intro: [...introOf(report), ...notes.map((note): Line => [{ strong: 'not read' }, ` ${note}`])],
     sections: [
+      ...(byCluster ? [clustersSection(byCluster)] : []),
       {
         title: 'GPU-hours by phase',
         blocks: [
@@ -32,8 +37,10 @@ export function fleetPage(report: FleetReport): Page {
         title: 'Incidents by node',
         blocks: [
           table(
-            ['node', 'recoveries', 'quarantines'],
-            byNode.map(({ node, recoveries, quarantines }) => [node, `${recoveries}`, `${quarantines}`]),
+            inCluster(['node', 'recoveries', 'quarantines'], 'cluster'),
+            byNode.map(({ cluster, node, recoveries, quarantines }) =>
+              inCluster([node, `${recoveries}`, `${quarantines}`], cluster),
+            ),
           ),
         ],
       },
@@ -41,14 +48,19 @@ export function fleetPage(report: FleetReport): Page {
         title: 'Jobs',
         blocks: [
           table(
-            ['job', 'recoveries', 'lost', 'GPU-hours', 'ETTR'],
-            byJob.map(({ job, recoveries, lostMs, gpuHours, ettr }) => [
-              job,
-              `${recoveries}`,
-              formatDuration(lostMs),
-              digits(gpuHours),
-              ettr === undefined ? '' : percent(ettr),
-            ]),
+            inCluster(['job', 'recoveries', 'lost', 'GPU-hours', 'ETTR'], 'cluster'),
+            byJob.map(({ cluster, job, recoveries, lostMs, gpuHours, ettr }) =>
+              inCluster(
+                [
+                  job,
+                  `${recoveries}`,
+                  formatDuration(lostMs),
+                  digits(gpuHours),
+                  ettr === undefined ? '' : percent(ettr),
+                ],
+                cluster,
+              ),
+            ),
           ),
         ],
       },
@@ -56,6 +68,22 @@ export function fleetPage(report: FleetReport): Page {
     ],
   };
 }
+
+const clustersSection = (clusters: readonly ClusterShare[]): Page['sections'][number] => ({
+  title: 'Clusters',
+  blocks: [
+    table(
+      ['cluster', 'recoveries', 'quarantines', 'GPU-hours', 'time to recover (median)'],
+      clusters.map(({ cluster, recoveries, quarantines, gpuHours, timeToRecover }) => [
+        cluster,
+        `${recoveries}`,
+        `${quarantines}`,
+        digits(gpuHours),
+        timeToRecover ? formatDuration(timeToRecover.p50) : '',
+      ]),
+    ),
+  ],
+});
 
 function introOf({
   recoveries,

@@ -7,6 +7,15 @@ import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { nodesOf } from '../incidents/incident.ts';
 import { costOf, firstFaultAt, type PhaseSpan, spansOf } from './cost.ts';
 
+/** Of a recovery or a quarantine. */
+export type Recorded = IncidentRecord | NodeRecord;
+
+/** Milliseconds since the epoch. */
+export interface Window {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Times in milliseconds, GPU time in GPU-hours. */
 export interface FleetReport {
   readonly from: string;
@@ -24,8 +33,16 @@ export interface FleetReport {
   readonly withoutCost: number;
   readonly byPhase: readonly { readonly phase: PhaseSpan['phase']; readonly gpuHours: number }[];
   readonly byCause: readonly { readonly cause: string; readonly recoveries: number; readonly gpuHours: number }[];
-  readonly byNode: readonly { readonly node: string; readonly recoveries: number; readonly quarantines: number }[];
+  /** With several clusters, as are the names of clusters below. */
+  readonly byCluster?: readonly ClusterShare[];
+  readonly byNode: readonly {
+    readonly cluster?: string;
+    readonly node: string;
+    readonly recoveries: number;
+    readonly quarantines: number;
+  }[];
   readonly byJob: readonly {
+    readonly cluster?: string;
     readonly job: string;
     readonly recoveries: number;
     readonly lostMs: number;
@@ -36,13 +53,16 @@ export interface FleetReport {
   readonly quarantines: { readonly count: number; readonly open: number; readonly p50?: number };
 }
 
+/** A cluster in short. */
+export interface ClusterShare extends Pick<FleetReport, 'recoveries' | 'gpuHours' | 'timeToRecover'> {
+  readonly cluster: string;
+  readonly quarantines: number;
+}
+
 const mostListed = 10;
 const hoursOf = (ms: number, gpus = 0): number => (ms / 3_600_000) * gpus;
 
-export function fleetReport(
-  records: readonly (IncidentRecord | NodeRecord)[],
-  { from, to }: { readonly from: number; readonly to: number },
-): FleetReport {
+export function fleetReport(records: readonly Recorded[], { from, to }: Window): FleetReport {
   const recoveries = records.filter(
     (record): record is IncidentRecord => 'job' in record && isWithin(Date.parse(record.endedAt)),
   );
@@ -163,7 +183,8 @@ function summed<Key>(pairs: readonly (readonly [Key, number])[]): ReadonlyMap<Ke
   return sums;
 }
 
-const largest = <Row>(rows: readonly Row[], by: (row: Row) => number): Row[] =>
+/** At most ten. */
+export const largest = <Row>(rows: readonly Row[], by: (row: Row) => number): Row[] =>
   rows.toSorted((a, b) => by(b) - by(a)).slice(0, mostListed);
 
 /** The smallest value that is not exceeded by the share of the values. */

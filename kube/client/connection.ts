@@ -37,6 +37,8 @@ export interface KubeOptions {
   /** Path of a kubeconfig file; without it the service account (`inCluster`) or kubectl's default. */
   readonly kubeconfig?: string;
   readonly inCluster?: boolean;
+  /** Of the kubeconfig; its current one otherwise. */
+  readonly context?: string;
   /** Deadline of one call, ms. */
   readonly timeoutMs?: number;
 }
@@ -110,6 +112,13 @@ export function connectKube(options: KubeOptions): Kube {
   if (options.kubeconfig !== undefined) config.loadFromFile(options.kubeconfig);
   else if (options.inCluster) config.loadFromCluster();
   else config.loadFromDefault();
+  if (options.context !== undefined) {
+    if (!config.getContextObject(options.context))
+      throw new KcoverError('usage', `the kubeconfig has no context ${options.context}`, {
+        remedy: 'kubectl config get-contexts',
+      });
+    config.setCurrentContext(options.context);
+  }
   const server = config.getCurrentCluster()?.server;
   if (server === undefined)
     throw new KcoverError('kube.unreachable', 'the kubeconfig has no current cluster', {
