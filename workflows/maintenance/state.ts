@@ -34,6 +34,8 @@ export interface MaintenanceData {
   readonly since: number;
   /** UID of the Node object, once it was read. */
   readonly uid?: string | undefined;
+  /** A quarantine was ordered; it is confirmed where `quarantine` is set. */
+  readonly ordered?: true;
   readonly quarantine?: OrderedQuarantine | undefined;
   /** Opted-in jobs that had pods on the node when it was last read. */
   readonly jobs: readonly string[];

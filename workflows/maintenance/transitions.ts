@@ -36,8 +36,10 @@ const mostNamed = 5;
 
 const words = ({ by, reason }: OperatorRequest): string => `${by}: ${reason}`;
 
-function end(data: MaintenanceData, outcome: MaintenanceOutcome['outcome'], because: string): MaintenanceState {
-  const type = outcome === 'returned' || outcome === 'cancelled' ? 'Normal' : 'Warning';
+function end(data: MaintenanceData, outcome: MaintenanceOutcome['outcome'], why: string): MaintenanceState {
+  const isOpen = data.ordered === true && data.quarantine === undefined;
+  const because = isOpen ? `${why}; whether its quarantine was written is not known: kcover node list` : why;
+  const type = !isOpen && (outcome === 'returned' || outcome === 'cancelled') ? 'Normal' : 'Warning';
   const after = withEvent({ ...data, because }, type, 'maintenanceEnded', `maintenance ${outcome}: ${because}`);
   return { ...after, phase: 'ended', outcome: { node: data.node, outcome, because } };
 }
@@ -65,7 +67,8 @@ function lookedBefore(
     const because = `planned by ${words(plan)}; the node is quarantined at ${iso(begin)}`;
     return { ...data, phase: 'planned', because, held: undefined, lookAt: begin };
   }
-  if (view.hold === undefined) return { ...data, phase: 'quarantining', held: undefined, because: words(plan) };
+  if (view.hold === undefined)
+    return { ...data, phase: 'quarantining', ordered: true, held: undefined, because: words(plan) };
   const because = `held: ${view.hold}; would quarantine ${node} for maintenance ${windowOf(plan)}`;
   const told = held === view.hold ? data : withEvent(data, 'Warning', 'maintenanceHeld', because, `/${view.hold}`);
   return { ...told, phase: 'planned', because, held: view.hold, lookAt: Math.min(at + view.askAgainMs, plan.until) };
@@ -139,8 +142,11 @@ export const maintenanceTransitions: Transitions<MaintenanceState, MaintenanceEv
     quarantined: { to: ['moving', 'returning'], next: quarantined },
     // The order may have been taken: it is found again by its reason, or given once more.
     stepFailed: {
-      to: ['planned'],
-      next: (state, { because, at }) => ({ ...state, phase: 'planned', because, lookAt: at + againMs }),
+      to: ['planned', 'ended'],
+      next: ({ cancelled, ...state }, { because, at }) =>
+        cancelled
+          ? end({ ...state, cancelled }, 'cancelled', words(cancelled))
+          : { ...state, phase: 'planned', because, lookAt: at + againMs },
     },
     cancelRequested: { to: [], next: (state, { request }) => ({ ...state, cancelled: request }) },
     replanned: { to: [], next: (state, { plan }) => withPlan(state, plan) },
