@@ -14,6 +14,7 @@ import { withLife } from './heartbeats.ts';
 import { incidentActivities } from './incidents.ts';
 import { jobActivities } from './job/jobs.ts';
 import { notificationActivities } from './notify/notifications.ts';
+import { maintenanceActivities } from './node/maintenance.ts';
 import { nodeActivities } from './node/nodes.ts';
 import { preflightActivities } from './preflight.ts';
 import { recordActivities } from './records.ts';
@@ -46,6 +47,7 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),
     ...remedyActivities(dependencies),
+    ...maintenanceActivities(dependencies),
   };
   return withLife(withFailures(withAnnouncements(withCheckedArguments(made), dependencies.log)));
 }

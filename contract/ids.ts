@@ -96,6 +96,7 @@ export const workflowTypes = {
   cluster: 'cluster',
   remedy: 'remedy',
   notify: 'notify',
+  maintenance: 'maintenance',
 } as const;
 
 /** Reasons of Kubernetes Events. Constant PascalCase, so that they can be filtered and alerted on. */
@@ -109,6 +110,10 @@ export const eventReasons = {
   remediating: 'NodeRemediating',
   remedyHeld: 'NodeRemedyHeld',
   remedyEnded: 'NodeRemedyEnded',
+  maintenancePlanned: 'NodeMaintenancePlanned',
+  maintenanceHeld: 'NodeMaintenanceHeld',
+  maintenanceHandedOver: 'NodeHandedOver',
+  maintenanceEnded: 'NodeMaintenanceEnded',
   recoveryStarted: 'RecoveryStarted',
   attemptStopped: 'AttemptStopped',
   ranksSuspected: 'RanksSuspected',
@@ -173,6 +178,9 @@ export const quarantineId = (node: string, at: number): string =>
 /** `remedy/<node>/<UTC time of the quarantine, ms>`: the repair of a node in one quarantine. `incident`: id of the quarantine. */
 export const remedyId = (node: string, incident: string): string =>
   `remedy/${objectName(node)}/${incident.split('/').at(-1) ?? ''}`;
+
+/** `maintenance/<node>`: the planned maintenance of a node. */
+export const maintenanceWorkflowId = (node: string): string => `maintenance/${objectName(node)}`;
 
 /** `preflight/<namespace>/<workload>/<uid>`: the workflow that collects the reports of one workload. */
 export const preflightWorkflowId = (workload: Named): string => `preflight/${named(workload)}`;

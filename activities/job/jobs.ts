@@ -22,11 +22,6 @@ export function jobActivities(dependencies: Dependencies): Jobs {
   const { kube, settings, temporal } = dependencies;
   const { taint } = settings.quarantine;
 
-  async function isWatched(job: JobRef): Promise<boolean> {
-    const view = await readJob(kube, job, taint);
-    return view !== undefined && view.optedIn && !view.finished;
-  }
-
   return {
     observeJob: async ({ job }) => (await readJob(kube, job, taint)) ?? null,
     resumeJob: async ({ job, incident }) => ({
@@ -39,7 +34,7 @@ export function jobActivities(dependencies: Dependencies): Jobs {
       const jobs = await topJobs(kube, jobsOfPods(await podsOnNode(kube, node, { terminating })));
       const notified = await inParallel(jobs, async ({ job, childUids }) => {
         const concerned = concerning(faults, [job.uid, ...childUids]);
-        if (concerned.length === 0 || !(await isWatched(job))) return [];
+        if (concerned.length === 0 || !(await isWatched(dependencies, job))) return [];
         const start = jobStart(job, settings.temporal.taskQueue);
         await signalFaults(temporal(), start, concerned);
         return [start.workflowId];
@@ -47,6 +42,18 @@ export function jobActivities(dependencies: Dependencies): Jobs {
       return [...notified.flat(), ...(await notifyWaitingJobs(dependencies, { node, faults }, notified.flat()))];
     },
   };
+}
+
+/** The opted-in jobs with pods on the node, those that are terminating included. */
+export async function watchedJobsOn(dependencies: Dependencies, node: string): Promise<readonly JobRef[]> {
+  const { kube } = dependencies;
+  const jobs = await topJobs(kube, jobsOfPods(await podsOnNode(kube, node, { terminating: true })));
+  return (await inParallel(jobs, async ({ job }) => ((await isWatched(dependencies, job)) ? [job] : []))).flat();
+}
+
+async function isWatched({ kube, settings }: Dependencies, job: JobRef): Promise<boolean> {
+  const view = await readJob(kube, job, settings.quarantine.taint);
+  return view !== undefined && view.optedIn && !view.finished;
 }
 
 /** A job that kcover has suspended is never given up: a request that is refused today, for example by an admission webhook, may pass tomorrow. */

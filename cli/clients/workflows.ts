@@ -7,6 +7,7 @@ import type { ClusterStatus } from '../../contract/cluster.ts';
 import { type SearchAttribute, searchAttributes } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { notCounted, notReady, type OperatorRequest, statusQuery } from '../../contract/wire/messages.ts';
+import type { MaintenanceStatus } from '../../contract/node/maintenance.ts';
 import type { NodeStatus } from '../../contract/node/nodes.ts';
 import type { PreflightStatus } from '../../contract/preflight/runs.ts';
 import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
@@ -20,6 +21,7 @@ interface Statuses {
   readonly recovery: RecoveryStatus;
   readonly nodeQuarantine: NodeStatus;
   readonly preflight: PreflightStatus;
+  readonly maintenance: MaintenanceStatus;
   readonly cluster: ClusterStatus;
 }
 

@@ -17,6 +17,7 @@ import { judgeReplay } from './judge-replay.ts';
 import { list } from './list.ts';
 import { nodeHistory } from './node-history.ts';
 import { nodeList } from './node-list.ts';
+import { nodeMaintain } from './node-maintain.ts';
 import { nodeQuarantine } from './node-quarantine.ts';
 import { nodeRelease } from './node-release.ts';
 import { notifyTest } from './notify-test.ts';
@@ -57,6 +58,7 @@ export type CommandName =
   | 'node history'
   | 'node quarantine'
   | 'node release'
+  | 'node maintain'
   | 'fault report'
   | 'fault clear'
   | 'notify test'
@@ -94,6 +96,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'node history': nodeHistory,
   'node quarantine': nodeQuarantine,
   'node release': nodeRelease,
+  'node maintain': nodeMaintain,
   'fault report': faultReport,
   'fault clear': faultClear,
   'notify test': notifyTest,

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { V1Node } from '@kubernetes/client-node';
 import type { Reservation } from '../../contract/cluster.ts';
 import { annotations, clusterWorkflowId } from '../../contract/ids.ts';
+import type { MaintenanceStatus } from '../../contract/node/maintenance.ts';
 import type { NodeStatus } from '../../contract/node/nodes.ts';
 import type { RemedyProgress } from '../../contract/remedy/remedy.ts';
 import { sinceOf } from '../incidents/index.ts';
@@ -24,10 +25,12 @@ interface Row {
   readonly incident: string | null;
   readonly until: string | null;
   readonly remedy: RemedyProgress | null;
+  readonly maintenance: MaintenanceStatus | null;
 }
 
 export const nodeList: CommandEntry = {
-  summary: 'List the nodes that are quarantined or watched, or the machines that were quarantined most often.',
+  summary:
+    'List the nodes that are quarantined, watched or to be maintained, or the machines that were quarantined most often.',
   arguments: [],
   options: [
     sharedOptions.watch,
@@ -57,22 +60,31 @@ export const nodeList: CommandEntry = {
 async function look({ session, isNamed }: Place, taint: Taint, now: number): Promise<Listing> {
   const { listObjects } = await import('../../kube/client/requests.ts');
   const { nodeStatuses } = await import('../clients/node-statuses.ts');
+  const { runningMaintenances } = await import('../clients/maintenances.ts');
   const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
   if (isNamed) await requireBelongTogether(kube, client);
-  const [nodes, statuses, reserved] = await Promise.all([
+  const [nodes, statuses, reserved, maintained] = await Promise.all([
     listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'list nodes'),
     nodeStatuses(client),
     reservations(client),
+    runningMaintenances(client),
   ]);
   const marked = new Map(nodes.filter(isOurs).map((node) => [node.metadata?.name ?? '', node]));
-  const names = [...new Set([...marked.keys(), ...statuses.keys(), ...reserved.keys()])].toSorted();
+  const names = [
+    ...new Set([...marked.keys(), ...statuses.keys(), ...reserved.keys(), ...maintained.keys()]),
+  ].toSorted();
   return {
     head: ['node', 'phase', 'reason', 'since', 'by', 'incident', 'because'],
     rows: names.map((name) => {
-      const known = { marked: marked.get(name), status: statuses.get(name), reserved: reserved.get(name) };
+      const known = {
+        marked: marked.get(name),
+        status: statuses.get(name),
+        reserved: reserved.get(name),
+        maintenance: maintained.get(name),
+      };
       return listedRow(rowOf(name, known, taint), now);
     }),
-    none: 'no node is quarantined or watched',
+    none: 'no node is quarantined, watched or to be maintained',
   };
 }
 
@@ -94,9 +106,16 @@ function listedRow(row: Row, now: number): ListedRow {
   };
 }
 
-/** Why it is quarantined, and what its repair does. */
-const reasonOf = ({ because, remedy }: Pick<Row, 'because' | 'remedy'>): string =>
-  [because, remedy && `${remedy.outcome ?? remedy.phase}: ${remedy.because}`].filter(Boolean).join('; ');
+/** Why it is quarantined, and what its repair and its maintenance do. */
+const reasonOf = ({ because, remedy, maintenance }: Pick<Row, 'because' | 'remedy' | 'maintenance'>): string =>
+  [
+    because,
+    remedy && `${remedy.outcome ?? remedy.phase}: ${remedy.because}`,
+    maintenance &&
+      `maintenance ${maintenance.phase} (${maintenance.from} to ${maintenance.until}): ${maintenance.because}`,
+  ]
+    .filter(Boolean)
+    .join('; ');
 
 const isOurs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineIncident] !== undefined;
 
@@ -105,15 +124,16 @@ interface KnownNode {
   readonly marked: V1Node | undefined;
   readonly status: NodeStatus | undefined;
   readonly reserved: Reservation | undefined;
+  readonly maintenance?: MaintenanceStatus | undefined;
 }
 
 /** Reason and annotations come from the Node object, because they are what is in force; the rest comes from the workflow. */
-export function rowOf(node: string, { marked, status, reserved }: KnownNode, taint: Taint): Row {
+export function rowOf(node: string, { marked, status, reserved, maintenance }: KnownNode, taint: Taint): Row {
   const notes = marked?.metadata?.annotations ?? {};
   const incident = status?.incident ?? notes[annotations.quarantineIncident] ?? reserved?.incident;
   return {
     node,
-    phase: status?.phase ?? (marked ? 'quarantined, no workflow' : 'reserved, no workflow'),
+    phase: status?.phase ?? phaseWithout({ marked, reserved }),
     reason: reasonOn(marked, taint) ?? status?.faults.at(-1)?.code ?? null,
     because: status?.because ?? notes[annotations.quarantineReason] ?? null,
     since: status?.since ?? timeIn(incident),
@@ -121,7 +141,14 @@ export function rowOf(node: string, { marked, status, reserved }: KnownNode, tai
     incident: incident ?? null,
     until: status?.until ?? null,
     remedy: status?.remedy ?? null,
+    maintenance: maintenance ?? null,
   };
+}
+
+/** Of a node that no workflow of its own looks after. */
+function phaseWithout({ marked, reserved }: Pick<KnownNode, 'marked' | 'reserved'>): string {
+  if (marked) return 'quarantined, no workflow';
+  return reserved ? 'reserved, no workflow' : 'in service';
 }
 
 /** Value of our taint; undefined when the settings give all nodes the same value. */

@@ -94,6 +94,9 @@ export const onlyReported: readonly string[] = [noStepInLog, trainingSlow];
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
 
+/** Code of the fault with which jobs on a node learn of its planned maintenance. */
+export const plannedMaintenance = 'external/maintenance';
+
 /** Code of the fault that stands for a request of a person. */
 export const recoveryRequested = 'operator/recover';
 

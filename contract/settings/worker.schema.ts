@@ -115,6 +115,14 @@ export const workerSettings = z.strictObject({
       askAgain: duration('5m').describe('How long a refused quarantine waits before it asks again'),
     })
     .prefault({}),
+  maintenance: z
+    .strictObject({
+      lead: duration('15m').describe(
+        'How long before a planned maintenance its node is quarantined, so that jobs can save a checkpoint and move',
+      ),
+    })
+    .prefault({})
+    .describe('`kcover node maintain`'),
   remediation,
   notifications,
   faults,

@@ -24,9 +24,11 @@ import type {
 } from '../remedy/remedy.ts';
 import type { Notification } from '../notify/notification.ts';
 import type { NodeHistory } from '../node/history.ts';
+import type { MaintenanceView, OrderedQuarantine, ReturnResult } from '../node/maintenance.ts';
 import type { NodeRecord, NodeView, Quarantined } from '../node/nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from '../preflight/preflight.ts';
 import type { PreflightNote } from '../preflight/runs.ts';
+import type { OperatorRequest } from './messages.ts';
 import type { VerifyRequest, VerifyResult } from '../recovery/verification.ts';
 import type {
   AskRequest,
@@ -201,6 +203,12 @@ export interface Activities {
   }): Promise<RemedyPermit>;
   /** The machine behind a Node object; null when it is gone. */
   observeMachine(request: { readonly node: string }): Promise<MachineView | null>;
+  /** Whether a maintenance may begin, and which opted-in jobs are on its node; null when the node is gone. */
+  observeMaintenance(request: { readonly node: string }): Promise<MaintenanceView | null>;
+  /** Orders the quarantine of a node that is not quarantined yet, as a person does, and waits until it is in force. */
+  orderQuarantine(request: OperatorRequest & { readonly node: string }): Promise<OrderedQuarantine>;
+  /** Releases the quarantine of this incident, unless a fault has come that would quarantine the node. */
+  returnNode(request: OperatorRequest & { readonly node: string; readonly incident: string }): Promise<ReturnResult>;
   /** Evicts what is neither a DaemonSet's, a mirror pod nor a pod of an opted-in job, and waits until it is gone. */
   drainNode(request: DrainRequest): Promise<DrainResult>;
   /** Runs a hook, or looks at the run that an earlier try began, and waits until it ends. Never throws for what the hook does. */

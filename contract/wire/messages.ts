@@ -54,6 +54,10 @@ export const updates = {
   resume: 'resume',
   approve: 'approve',
   deny: 'deny',
+  /** To a maintenance: `OperatorRequest`. */
+  cancel: 'cancel',
+  /** To a maintenance: `MaintenancePlan`. */
+  replan: 'replan',
 } as const;
 
 /** How a job's workflow refuses an update before it has read its job; the caller may retry. */

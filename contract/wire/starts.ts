@@ -4,12 +4,14 @@ import type { ClusterInput } from '../cluster.ts';
 import {
   clusterWorkflowId,
   jobWorkflowId,
+  maintenanceWorkflowId,
   nodeWorkflowId,
   notifyWorkflowId,
   preflightWorkflowId,
   workflowTypes,
 } from '../ids.ts';
 import { type JobRef, jobTitle } from '../job/jobs.ts';
+import type { MaintenanceInput } from '../node/maintenance.ts';
 import type { NodeInput } from '../node/nodes.ts';
 import type { NotifyInput } from '../notify/notification.ts';
 import type { Workload } from '../preflight/preflight.ts';
@@ -50,6 +52,17 @@ export const nodeStart = (node: string, taskQueue: string): WorkflowStart<NodeIn
   workflowIdReusePolicy: 'ALLOW_DUPLICATE',
   staticSummary: `looks after node ${node}`,
   attributes: { KcoverNode: [node], KcoverPhase: 'watching' },
+});
+
+/** The workflow of a planned maintenance. */
+export const maintenanceStart = (input: MaintenanceInput, taskQueue: string): WorkflowStart<MaintenanceInput> => ({
+  workflowType: workflowTypes.maintenance,
+  workflowId: maintenanceWorkflowId(input.node),
+  taskQueue,
+  args: [input],
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+  staticSummary: `planned maintenance of node ${input.node}`,
+  attributes: { KcoverNode: [input.node], KcoverPhase: 'planned' },
 });
 
 /** The workflow that collects the preflight reports of one workload. */

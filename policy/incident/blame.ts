@@ -1,7 +1,14 @@
 /** What caused a fault: decides which budget category a recovery counts in. */
 
 import { traitsOf } from '../../contract/faults/sources.ts';
-import { type Action, type Blame, blames, type Fault, preflightFaults } from '../../contract/faults/faults.ts';
+import {
+  type Action,
+  type Blame,
+  blames,
+  type Fault,
+  plannedMaintenance,
+  preflightFaults,
+} from '../../contract/faults/faults.ts';
 
 /**
  * What the faults of one incident blame. The strongest explains the others: a container that exits beside a broken GPU did so because of it.
@@ -32,6 +39,7 @@ const byCode: Readonly<Record<string, Blame>> = {
   'pod/evicted': 'platform',
   'pod/disruption': 'platform',
   [preflightFaults.storage]: 'platform',
+  [plannedMaintenance]: 'platform',
 };
 
 function blameOfOne({ source, code, action, unobservable, message }: Fault): Blame {

@@ -18,6 +18,7 @@ interface Meaning {
 const recover = 'kcover recover JOB --reason "..."';
 const pauseJob = 'kcover pause JOB --reason "..."';
 const releaseNode = 'kcover node release NODE --reason "..."';
+const cancelMaintenance = 'kcover node maintain NODE --cancel';
 
 /** Events that are not here are for those who look at the object. */
 const meanings: Readonly<Partial<Record<EventReason, Meaning>>> = {
@@ -39,6 +40,18 @@ const meanings: Readonly<Partial<Record<EventReason, Meaning>>> = {
     stop: 'kcover pause --reason "..."',
   },
   [eventReasons.remedyEnded]: { severity: 'warning', stop: releaseNode },
+  [eventReasons.maintenancePlanned]: {
+    severity: 'info',
+    next: 'the node is quarantined shortly before, and its opted-in jobs move',
+    stop: cancelMaintenance,
+  },
+  [eventReasons.maintenanceHeld]: {
+    severity: 'warning',
+    next: 'it is asked again until the maintenance would end',
+    stop: cancelMaintenance,
+  },
+  [eventReasons.maintenanceHandedOver]: { severity: 'info', stop: cancelMaintenance },
+  [eventReasons.maintenanceEnded]: { severity: 'info', resolves: true },
   [eventReasons.recoveryStarted]: {
     severity: 'warning',
     next: 'all pods of the job are stopped together and started again',
@@ -117,12 +130,12 @@ export function notificationOf(
 
 /** Keys of Events begin with the incident where they have one, and go on with what tells the Events of it apart. */
 const incidentIn = (key: string): string =>
-  /^(?:recovery\/[^/]+\/[^/]+\/[^/]+|node\/[^/]+)\/[^/#]+/.exec(key)?.[0] ?? key;
+  /^(?:recovery\/[^/]+\/[^/]+\/[^/]+|node\/[^/]+|maintenance\/[^/]+)\/[^/#]+/.exec(key)?.[0] ?? key;
 
 /** A recovery is its own workflow; an incident of a node is a part of the workflow of the node. */
 function workflowOf(incident: string): string | undefined {
   if (incident.startsWith('recovery/')) return incident;
-  return /^node\/[^/]+/.exec(incident)?.[0];
+  return /^(?:node|maintenance)\/[^/]+/.exec(incident)?.[0];
 }
 
 /** Names of the routes that carry it. What ends something goes wherever its begin may have gone. `wanted`: the routes that the job names. */

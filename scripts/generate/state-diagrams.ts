@@ -4,6 +4,7 @@ import { clusterTransitions } from '../../workflows/cluster/transitions.ts';
 import { preflightTransitions } from '../../workflows/preflight/transitions.ts';
 import { jobTransitions } from '../../workflows/job/transitions.ts';
 import { nodeTransitions } from '../../workflows/node/transitions.ts';
+import { maintenanceTransitions } from '../../workflows/maintenance/transitions.ts';
 import { remedyTransitions } from '../../workflows/remedy/transitions.ts';
 import { recoveryTransitions } from '../../workflows/recovery/transitions.ts';
 import { type Edge, edgesOf } from '../../workflows/state-machine.ts';
@@ -20,6 +21,7 @@ const machines: Readonly<Record<string, Machine>> = {
   trainingJob: { first: 'starting', edges: edgesOf(jobTransitions) },
   nodeQuarantine: { first: 'observing', edges: edgesOf(nodeTransitions) },
   remedy: { first: 'remembering', edges: edgesOf(remedyTransitions) },
+  maintenance: { first: 'planned', edges: edgesOf(maintenanceTransitions) },
   recovery: { first: 'deciding', edges: edgesOf(recoveryTransitions) },
 };
 

@@ -40,7 +40,7 @@ describe('completion', () => {
     for (const name of Object.keys(commands)) expect(offered[0]?.split(' ')).toContain(name.split(' ')[0]);
     expect(offered.slice(1)).toEqual([
       'node notify',
-      'list history quarantine release',
+      'list history quarantine release maintain',
       '--reason',
       'table json yaml',
       'worker controller agent',

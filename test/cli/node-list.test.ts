@@ -52,6 +52,25 @@ describe('a line of kcover node list', () => {
       incident,
       until: null,
       remedy: null,
+      maintenance: null,
+    });
+  });
+
+  it('shows a node in service whose maintenance is planned', () => {
+    const maintenance = {
+      node: 'gpu-3',
+      phase: 'planned',
+      because: 'planned by ada: driver 580',
+      from: '2026-11-24T00:00:00.000Z',
+      until: '2026-11-24T02:00:00.000Z',
+      by: 'ada',
+      reason: 'driver 580',
+      waitingFor: 'its time',
+      jobs: [],
+    } as const;
+    expect(rowOf('gpu-3', { ...nothing, maintenance }, taintOf({}))).toMatchObject({
+      phase: 'in service',
+      maintenance,
     });
   });
 

@@ -11,6 +11,7 @@ import { kernelFault, nodeView, podFaultNow, reserveLimit, settings, stormRule }
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import { eventually } from '../support/rig.ts';
 import { gone, outcome, recoveryIs, statusOf, signalFaults, watch, request } from './acts.ts';
+import { maintenanceRecording } from './maintenance-recording.ts';
 import { notifyRecording } from './notify-recording.ts';
 import { preflightRecordings } from './preflight-recordings.ts';
 import { trustRecordings } from './trust-recordings.ts';
@@ -36,6 +37,7 @@ const remediation = {
 
 export const recordings: readonly Recording[] = [
   notifyRecording,
+  maintenanceRecording,
   async (fixture) => {
     const open = quarantine(fixture.cluster);
     const job = await watch(fixture);

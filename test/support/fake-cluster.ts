@@ -4,6 +4,7 @@ import type { Fault } from '../../contract/faults/faults.ts';
 import type { Activities } from '../../contract/wire/activities.ts';
 import { decisionActivities } from './fake-cluster/decisions.ts';
 import { jobActivities } from './fake-cluster/jobs.ts';
+import { maintenanceActivities } from './fake-cluster/maintenance.ts';
 import { nodeActivities } from './fake-cluster/nodes.ts';
 import { recordActivities } from './fake-cluster/records.ts';
 import { remedyActivities } from './fake-cluster/remedy.ts';
@@ -17,6 +18,7 @@ export class FakeCluster extends FakeClusterState {
       ...jobActivities(this),
       ...recordActivities(this),
       ...remedyActivities(this),
+      ...maintenanceActivities(this),
     };
   }
 

@@ -19,6 +19,7 @@ import type {
 } from '../../../contract/recovery/plan.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../../contract/recovery/recovery.ts';
 import type { IncidentDecision, BudgetEntry } from '../../../contract/job/training-job.ts';
+import { FakeMaintenance } from './maintenance.ts';
 import { FakeRemedies } from './remedy.ts';
 import { jobView, nodeView, settings } from '../builders.ts';
 
@@ -72,6 +73,7 @@ export class FakeClusterState {
   /** This many reads of a node fail. */
   unreachable = 0;
   readonly remedies = new FakeRemedies();
+  readonly maintenance = new FakeMaintenance();
   resumes = 0;
   /** Called before every observation of the attempt. */
   beforeLook: (() => Promise<void>) | undefined;
