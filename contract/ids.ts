@@ -112,7 +112,7 @@ export const eventReasons = {
   remedyEnded: 'NodeRemedyEnded',
   maintenancePlanned: 'NodeMaintenancePlanned',
   maintenanceHeld: 'NodeMaintenanceHeld',
-  maintenanceHandedOver: 'NodeHandedOver',
+  maintenanceReady: 'NodeReadyForMaintenance',
   maintenanceEnded: 'NodeMaintenanceEnded',
   recoveryStarted: 'RecoveryStarted',
   attemptStopped: 'AttemptStopped',

@@ -61,13 +61,13 @@ export interface MaintenanceOutcome {
   readonly node: string;
   /**
    * `returned`: the node is in service again. `kept`: it stays quarantined for another reason. `cancelled`: a person ended it before its time.
-   * `failed`: the node was never handed over, or is gone.
+   * `failed`: the node was never ready for it, or is gone.
    */
   readonly outcome: 'returned' | 'kept' | 'cancelled' | 'failed';
   readonly because: string;
 }
 
-export const maintenancePhases = ['planned', 'quarantining', 'moving', 'handed-over', 'returning', 'ended'] as const;
+export const maintenancePhases = ['planned', 'quarantining', 'moving', 'in-maintenance', 'returning', 'ended'] as const;
 export type MaintenancePhase = (typeof maintenancePhases)[number];
 
 /** Answer of the `status` query of a maintenance. Times are RFC 3339. */

@@ -50,7 +50,7 @@ const meanings: Readonly<Partial<Record<EventReason, Meaning>>> = {
     next: 'it is asked again until the maintenance would end',
     stop: cancelMaintenance,
   },
-  [eventReasons.maintenanceHandedOver]: { severity: 'info', stop: cancelMaintenance },
+  [eventReasons.maintenanceReady]: { severity: 'info', stop: cancelMaintenance },
   [eventReasons.maintenanceEnded]: { severity: 'info', resolves: true },
   [eventReasons.recoveryStarted]: {
     severity: 'warning',

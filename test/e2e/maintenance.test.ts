@@ -53,7 +53,7 @@ const listed = async (node: SimulatedNode) => {
 };
 
 describe('a planned maintenance of a node with a job', () => {
-  it('moves the job once, hands the node over, and releases it when it is ended, whichever worker runs', async () => {
+  it('moves the job once, leaves the node to people, and releases it when it is ended, whichever worker runs', async () => {
     const job = await live.pytorch({ workers: 2 });
     const node = lastNodeOf(job);
     expect(await maintain(node, ...window)).toMatchObject({ code: 0 });
@@ -68,10 +68,13 @@ describe('a planned maintenance of a node with a job', () => {
     const now = live.recorder.podsOf(job).filter(({ gone }) => gone === undefined);
     expect(now.filter((pod) => pod.node === node.name)).toEqual([]);
 
-    expect((await event(node, 'NodeHandedOver')).message).toContain(
+    expect((await event(node, 'NodeReadyForMaintenance')).message).toContain(
       `no opted-in job has pods on ${node.name} any more`,
     );
-    expect(await listed(node)).toMatchObject({ phase: 'quarantined', maintenance: { phase: 'handed-over', jobs: [] } });
+    expect(await listed(node)).toMatchObject({
+      phase: 'quarantined',
+      maintenance: { phase: 'in-maintenance', jobs: [] },
+    });
     expect(await maintain(node, ...window)).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/is planned already: .*\n +try: .*--replace/),
@@ -87,7 +90,7 @@ describe('a planned maintenance of a node with a job', () => {
     const node = lastNodeOf(job);
     await maintain(node, ...window);
     await live.settled(job);
-    await event(node, 'NodeHandedOver');
+    await event(node, 'NodeReadyForMaintenance');
     await breakGpu(node, xid79);
     await event(node, 'FaultObserved');
     await maintain(node, '--cancel');

@@ -68,7 +68,7 @@ function violations(
     ...(begins && (seen?.at ?? Infinity) >= before.plan.until ? ['a node was quarantined after its window'] : []),
     ...(after.phase === 'returning' && after.quarantine === undefined ? ['a node that is not out is released'] : []),
     ...(before.cancelled !== undefined && !after.cancelled ? ['a cancellation was forgotten'] : []),
-    ...(after.cancelled && (after.phase === 'moving' || after.phase === 'handed-over')
+    ...(after.cancelled && (after.phase === 'moving' || after.phase === 'in-maintenance')
       ? ['a cancelled maintenance goes on']
       : []),
     ...(before.phase === 'moving' && after.phase === 'moving' && before.notified && !after.notified
@@ -139,7 +139,7 @@ describe('the machine of a planned maintenance', () => {
     expect(findDefect(broken, property, found)).toMatch(found);
   });
 
-  it('is quarantined at its lead, handed over when its jobs have left, and returned at its end', () => {
+  it('is quarantined at its lead, left to people when its jobs have left, and returned at its end', () => {
     const begin = firstState({ node: 'gpu-3', plan }, 0);
     const events: MaintenanceEvent[] = [
       { kind: 'looked', view, at: 0 },
@@ -160,7 +160,7 @@ describe('the machine of a planned maintenance', () => {
       'moving',
       'moving',
       'moving',
-      'handed-over',
+      'in-maintenance',
       'returning',
       'ended',
     ]);
@@ -168,13 +168,13 @@ describe('the machine of a planned maintenance', () => {
       outcome: { outcome: 'returned', because: 'its time is over; its quarantine is over' },
       outbox: [
         { reason: 'NodeMaintenancePlanned' },
-        { reason: 'NodeHandedOver', type: 'Normal' },
+        { reason: 'NodeReadyForMaintenance', type: 'Normal' },
         { reason: 'NodeMaintenanceEnded', type: 'Normal' },
       ],
     });
   });
 
-  it('is handed over at its time with the names of the jobs that are still there', () => {
+  it('is left to people at its time with the names of the jobs that are still there', () => {
     const moving: MaintenanceState = {
       ...firstState({ node: 'gpu-3', plan }, 0),
       phase: 'moving',
@@ -183,7 +183,7 @@ describe('the machine of a planned maintenance', () => {
       quarantine: { ...quarantine, ours: true },
     };
     expect(nextState(table, moving, { kind: 'looked', view, at: 20 })).toMatchObject({
-      phase: 'handed-over',
+      phase: 'in-maintenance',
       because: 'its time has come, and these opted-in jobs still have pods on gpu-3: pytorchjob/llm in train',
       outbox: [{ type: 'Warning' }],
     });

@@ -73,14 +73,14 @@ describe('a planned maintenance', () => {
       (all) => all.length > 0,
     );
     cluster.maintenance.jobs = [];
-    await isIn(handle, 'handed-over');
+    await isIn(handle, 'in-maintenance');
 
     await replan(handle, 0, 500);
     expect(await outcome(handle)).toMatchObject({ outcome: 'returned', because: expect.stringContaining('is over') });
     expect(ordered()).toEqual([`quarantine ${node}`, `release ${node}`]);
     expect(cluster.notifiedStates).toEqual(['quarantined']);
     expect(cluster.reasons().filter((reason) => reason !== 'NodeMaintenancePlanned')).toEqual([
-      'NodeHandedOver',
+      'NodeReadyForMaintenance',
       'NodeMaintenanceEnded',
     ]);
   });
@@ -116,7 +116,7 @@ describe('a planned maintenance', () => {
     });
     expect(ordered()).toEqual([]);
     cluster.maintenance.hold = undefined;
-    await isIn(handle, 'handed-over');
+    await isIn(handle, 'in-maintenance');
     await cancel(handle);
     await outcome(handle);
     expect(cluster.reasons().filter((reason) => reason === 'NodeMaintenanceHeld')).toHaveLength(1);
@@ -160,7 +160,7 @@ describe('a planned maintenance', () => {
     const second = await startRig(activities, { taskQueue: first.taskQueue });
     try {
       const again = second.client.workflow.getHandle(handle.workflowId);
-      await isIn(again, 'handed-over');
+      await isIn(again, 'in-maintenance');
       await cancel(again);
       expect(await outcome(again)).toMatchObject({ outcome: 'cancelled' });
       expect(ordered()).toEqual([`quarantine ${node}`, `release ${node}`]);

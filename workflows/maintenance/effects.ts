@@ -24,7 +24,7 @@ export async function runEffect(
     case 'moving':
       if (!state.notified) return notify(state);
       return (await isDue(state.lookAt, machine, 'have the jobs left?')) ? look(node) : undefined;
-    case 'handed-over':
+    case 'in-maintenance':
       return (await isDue(plan.until, machine, 'the maintenance is over')) ? { kind: 'windowEnded' } : undefined;
     case 'returning':
       return giveBack(state);
@@ -53,10 +53,10 @@ async function order(state: InPhase<MaintenanceState, 'quarantining'>): Promise<
 
 async function notify(state: InPhase<MaintenanceState, 'moving'>): Promise<MaintenanceEvent> {
   const { node } = state;
-  const told = await attempt(
+  const notified = await attempt(
     perform('notifyJobs', `jobs on ${node} must move`, { node, faults: [faultOf(state, 'quarantined')] }),
   );
-  return 'done' in told ? { kind: 'jobsNotified' } : failed(told.failed);
+  return 'done' in notified ? { kind: 'jobsNotified' } : failed(notified.failed);
 }
 
 /** Jobs that have not moved yet learn that they need not any more. */

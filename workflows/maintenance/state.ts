@@ -15,14 +15,14 @@ import { oneLine } from '../../contract/text.ts';
 
 /**
  * `planned` waits until its lead before `from`, and while something holds it. `quarantining` orders the quarantine, `moving` notifies the jobs and
- * waits until they have left, `handed-over` leaves the node to people, `returning` releases it.
+ * waits until they have left, `in-maintenance` leaves the node to people, `returning` releases it.
  */
 export type MaintenanceState = MaintenanceData &
   (
     | { readonly phase: 'planned'; readonly lookAt: number }
     | { readonly phase: 'quarantining' }
     | { readonly phase: 'moving'; readonly notified: boolean; readonly lookAt: number }
-    | { readonly phase: 'handed-over' }
+    | { readonly phase: 'in-maintenance' }
     | { readonly phase: 'returning' }
     | { readonly phase: 'ended'; readonly outcome: MaintenanceOutcome }
   );

@@ -15,7 +15,7 @@ function waitingFor(state: MaintenanceState): string {
       return 'the quarantine of the node';
     case 'moving':
       return `opted-in jobs to leave, until ${iso(state.plan.from)}`;
-    case 'handed-over':
+    case 'in-maintenance':
       return `the end of the work, at ${iso(state.plan.until)}, or kcover node maintain ${state.node} --cancel`;
     case 'returning':
       return 'the release of the node';

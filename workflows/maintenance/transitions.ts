@@ -52,10 +52,8 @@ function announced<Data extends MaintenanceData>(data: Data): Data {
   return withEvent(data, 'Normal', 'maintenancePlanned', message, `/${plan.from}/${plan.until}`);
 }
 
-function lookedBefore(
-  { lookAt: _, ...before }: InPhase<MaintenanceState, 'planned'>,
-  { view, at }: EventOf<'looked'>,
-): MaintenanceState {
+function lookedBefore(state: InPhase<MaintenanceState, 'planned'>, { view, at }: EventOf<'looked'>): MaintenanceState {
+  const { lookAt: _, ...before } = state;
   if (!view) return gone(before);
   const seen = { ...before, uid: view.uid, jobs: view.jobs };
   const data = before.uid === undefined ? announced(seen) : seen;
@@ -70,8 +68,8 @@ function lookedBefore(
   if (view.hold === undefined)
     return { ...data, phase: 'quarantining', ordered: true, held: undefined, because: words(plan) };
   const because = `held: ${view.hold}; would quarantine ${node} for maintenance ${windowOf(plan)}`;
-  const told = held === view.hold ? data : withEvent(data, 'Warning', 'maintenanceHeld', because, `/${view.hold}`);
-  return { ...told, phase: 'planned', because, held: view.hold, lookAt: Math.min(at + view.askAgainMs, plan.until) };
+  const shown = held === view.hold ? data : withEvent(data, 'Warning', 'maintenanceHeld', because, `/${view.hold}`);
+  return { ...shown, phase: 'planned', because, held: view.hold, lookAt: Math.min(at + view.askAgainMs, plan.until) };
 }
 
 function quarantined(
@@ -84,10 +82,8 @@ function quarantined(
   return after.cancelled ? returning(after) : { ...after, phase: 'moving', notified: false, lookAt: at };
 }
 
-function lookedAfter(
-  { notified, lookAt: _, ...before }: InPhase<MaintenanceState, 'moving'>,
-  { view, at }: EventOf<'looked'>,
-): MaintenanceState {
+function lookedAfter(state: InPhase<MaintenanceState, 'moving'>, { view, at }: EventOf<'looked'>): MaintenanceState {
+  const { notified, lookAt: _, ...before } = state;
   if (!view) return gone(before);
   const { plan, node } = before;
   const data = { ...before, jobs: view.jobs };
@@ -100,8 +96,8 @@ function lookedAfter(
   const because = isEmpty
     ? `no opted-in job has pods on ${node} any more; it is yours until ${iso(plan.until)}`
     : `its time has come, and these opted-in jobs still have pods on ${node}: ${left}`;
-  const event = withEvent(data, isEmpty ? 'Normal' : 'Warning', 'maintenanceHandedOver', because);
-  return { ...event, phase: 'handed-over', because };
+  const event = withEvent(data, isEmpty ? 'Normal' : 'Warning', 'maintenanceReady', because);
+  return { ...event, phase: 'in-maintenance', because };
 }
 
 const returning = (data: MaintenanceData): MaintenanceState => ({
@@ -120,7 +116,7 @@ const sent = {
   next: <State extends MaintenanceState>(state: State): State => ({ ...state, outbox: state.outbox.slice(1) }),
 };
 
-/** A new window for a maintenance that runs: people are told at once, where the node was read. */
+/** A new window for a maintenance that runs: people are shown at once, where the node was read. */
 const withPlan = <State extends MaintenanceState>(state: State, plan: MaintenancePlan): State => {
   const after = { ...state, plan };
   return after.uid === undefined ? after : announced(after);
@@ -133,7 +129,10 @@ export const maintenanceTransitions: Transitions<MaintenanceState, MaintenanceEv
     stepFailed: { to: [], next: (state, { because, at }) => ({ ...state, because, lookAt: at + againMs }) },
     cancelRequested: {
       to: ['ended'],
-      next: ({ lookAt: _, ...data }, { request }) => end(data, 'cancelled', words(request)),
+      next(state, { request }) {
+        const { lookAt: _, ...data } = state;
+        return end(data, 'cancelled', words(request));
+      },
     },
     replanned: { to: [], next: (state, { plan, at }) => ({ ...withPlan(state, plan), lookAt: at }) },
   },
@@ -153,16 +152,19 @@ export const maintenanceTransitions: Transitions<MaintenanceState, MaintenanceEv
   },
   moving: {
     sent,
-    looked: { to: ['handed-over', 'ended'], next: lookedAfter },
+    looked: { to: ['in-maintenance', 'ended'], next: lookedAfter },
     jobsNotified: { to: [], next: (state) => ({ ...state, notified: true }) },
     stepFailed: { to: [], next: (state, { because, at }) => ({ ...state, because, lookAt: at + againMs }) },
     cancelRequested: {
       to: ['returning'],
-      next: ({ notified: _, lookAt: __, ...data }, { request }) => returning({ ...data, cancelled: request }),
+      next(state, { request }) {
+        const { notified: _, lookAt: __, ...data } = state;
+        return returning({ ...data, cancelled: request });
+      },
     },
     replanned: { to: [], next: (state, { plan, at }) => ({ ...withPlan(state, plan), lookAt: at }) },
   },
-  'handed-over': {
+  'in-maintenance': {
     sent,
     windowEnded: { to: ['returning'], next: (state) => returning(state) },
     cancelRequested: { to: ['returning'], next: (state, { request }) => returning({ ...state, cancelled: request }) },
