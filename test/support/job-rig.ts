@@ -40,11 +40,8 @@ export function useJobRig(): JobRig {
     cluster.client = rig.client;
   });
   afterAll(async () => {
-    try {
-      for (const id of started) await rig.replay(id);
-    } finally {
-      await rig.close();
-    }
+    for (const id of started) rig.replayAtEnd(id);
+    await rig.close();
   });
   return {
     get cluster() {

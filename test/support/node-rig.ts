@@ -42,11 +42,8 @@ export function useNodeRig(begin: (current: Current) => void): NodeRig {
     begin({ cluster, rig, node });
   });
   afterAll(async () => {
-    try {
-      for (const id of started) await rig.replay(id);
-    } finally {
-      await rig.close();
-    }
+    for (const id of started) rig.replayAtEnd(id);
+    await rig.close();
   });
   return {
     started,

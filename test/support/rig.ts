@@ -1,4 +1,4 @@
-/** A worker on a task queue of its own, with the activities of the test; every history is replayed at the end. */
+/** A worker on a task queue of its own, with the activities of the test; what the test names is replayed at the end. */
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -29,8 +29,11 @@ export interface Rig {
   readonly taskQueue: string;
   /** For `activitiesOnly`: a worker that runs the workflows until it is stopped. */
   runWorkflows(): Promise<{ stop(): Promise<void> }>;
-  /** Replays the history of one execution with the current code; throws when it diverges. */
-  replay(workflowId: string, runId?: string): Promise<void>;
+  /** Replays histories with the current code, all on one worker; throws when one diverges. */
+  replay(...workflowIds: string[]): Promise<void>;
+  /** The same when the rig closes, together with all others, because starting a worker takes a second. */
+  replayAtEnd(workflowId: string, runId?: string): void;
+  /** Throws when a history of `replayAtEnd` diverges. */
   close(): Promise<void>;
 }
 
@@ -80,6 +83,7 @@ export async function startRig(
     maxConcurrentActivityTaskExecutions: waits,
   });
   const workers = [effects, waiting];
+  const atEnd: Execution[] = [];
   const running = workers.map((worker) => worker.run());
   return {
     client,
@@ -95,17 +99,41 @@ export async function startRig(
         },
       };
     },
-    async replay(workflowId, runId) {
-      const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-      await Worker.runReplayHistory(workflows, history, workflowId);
-    },
+    replay: (...workflowIds) =>
+      replayed(
+        client,
+        workflowIds.map((workflowId) => ({ workflowId })),
+      ),
+    replayAtEnd: (workflowId, runId) => void atEnd.push({ workflowId, ...(runId !== undefined && { runId }) }),
     async close() {
-      for (const worker of workers) worker.shutdown();
-      await Promise.all(running);
-      await native.close();
-      await connection.close();
+      try {
+        await replayed(client, atEnd.splice(0));
+      } finally {
+        for (const worker of workers) worker.shutdown();
+        await Promise.all(running);
+        await native.close();
+        await connection.close();
+      }
     },
   };
+}
+
+interface Execution {
+  readonly workflowId: string;
+  readonly runId?: string;
+}
+
+async function replayed(client: Client, executions: readonly Execution[]): Promise<void> {
+  async function* histories() {
+    for (const { workflowId, runId } of executions)
+      yield { workflowId, history: await client.workflow.getHandle(workflowId, runId).fetchHistory() };
+  }
+  if (executions.length === 0) return;
+  const diverged: Error[] = [];
+  const workflowBundle = { codePath: testServers().workflowBundle };
+  for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle }, histories()))
+    if (error) diverged.push(new Error(`the history of ${workflowId} does not replay: ${error.message}`));
+  if (diverged.length > 0) throw new AggregateError(diverged, diverged.map(({ message }) => message).join('\n'));
 }
 
 /** Polls until the condition holds; the error says what was seen last. */

@@ -48,7 +48,7 @@ export const ends = async (jobRig: JobRig, handle: WorkflowHandle, outcome: stri
     () => jobRig.status(handle),
     (seen) => seen.last?.outcome === outcome && seen.incident === undefined,
   );
-  await jobRig.rig.replay(last?.incident ?? '');
+  jobRig.rig.replayAtEnd(last?.incident ?? '');
   return last?.because ?? '';
 };
 

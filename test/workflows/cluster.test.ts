@@ -60,7 +60,7 @@ describe('the workflow of a cluster', () => {
     const answers = await reserve('a', 'b', 'c');
     expect(answers.map((answer) => answer.granted)).toEqual([true, true, false]);
     expect(answers[2]).toMatchObject({ because: '2 nodes are out and 2 may be (the larger of 2 and 10 % of 8)' });
-    await rig.replay(handle.workflowId);
+    rig.replayAtEnd(handle.workflowId);
   });
 
   it('returns the same reservation when it is requested again', async () => {
@@ -108,7 +108,7 @@ describe('the workflow of a cluster', () => {
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'done' }] });
     expect(await permit('b')).toEqual({ granted: true });
     expect((await status()).repairs).toMatchObject([{ remedy: 'remedy/b/x', node: 'b' }]);
-    await rig.replay(handle.workflowId);
+    rig.replayAtEnd(handle.workflowId);
   });
 
   it('notifies waiting workflows when a reservation is released', async () => {
@@ -121,7 +121,7 @@ describe('the workflow of a cluster', () => {
       (all) => all.some((ids) => ids.includes('node/c')),
     );
     expect((await reserve('c'))[0]?.granted).toBe(true);
-    await rig.replay(handle.workflowId);
+    rig.replayAtEnd(handle.workflowId);
   });
 
   it('notifies many waiting workflows in batches, each of them once', async () => {
@@ -151,7 +151,7 @@ describe('the workflow of a cluster', () => {
       () => notified,
       (all) => all.some((ids) => ids.includes(`recovery/${handle.workflowId}`)),
     );
-    await rig.replay(handle.workflowId);
+    rig.replayAtEnd(handle.workflowId);
   });
 
   it('refuses a write that was granted before a pause and is requested again', async () => {
@@ -221,7 +221,7 @@ describe('the workflow of a cluster', () => {
       () => cluster.announced.filter(({ reason }) => reason === 'NodeStorm'),
       (events) => events.length === 1 && events[0]?.message.includes('3 nodes of the cluster with xid-79') === true,
     );
-    await rig.replay(handle.workflowId);
+    rig.replayAtEnd(handle.workflowId);
   });
 
   it('does not take a pause without a name and a reason', async () => {
@@ -293,6 +293,6 @@ describe('the workflow of a cluster', () => {
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
     await eventually(status, ({ unstored }) => unstored === undefined);
     expect(cluster.storedPause).toMatchObject({ state: 'open', by: 'ada' });
-    await rig.replay(handle.workflowId);
+    rig.replayAtEnd(handle.workflowId);
   });
 });

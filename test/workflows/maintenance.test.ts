@@ -26,11 +26,8 @@ beforeEach(() => {
   cluster.nodes.set(node, nodeView({ name: node, uid: `uid-${node}` }));
 });
 afterAll(async () => {
-  try {
-    for (const id of started) await rig.replay(id);
-  } finally {
-    await rig.close();
-  }
+  for (const id of started) rig.replayAtEnd(id);
+  await rig.close();
 });
 
 async function plan(fromMs: number, untilMs: number, on = rig): Promise<WorkflowHandle> {
@@ -165,7 +162,7 @@ describe('a planned maintenance', () => {
       expect(await outcome(again)).toMatchObject({ outcome: 'cancelled' });
       expect(ordered()).toEqual([`quarantine ${node}`, `release ${node}`]);
       expect(cluster.notifiedStates).toEqual(['quarantined']);
-      await second.replay(handle.workflowId);
+      second.replayAtEnd(handle.workflowId);
     } finally {
       await second.close();
     }

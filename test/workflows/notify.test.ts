@@ -60,7 +60,7 @@ describe('the workflow of a route', () => {
     await send('a');
     await eventually(status, ({ delivered, waiting }) => delivered === 2 && waiting === 0);
     expect(taken).toEqual([1, 1]);
-    await rig.replay(handle().workflowId);
+    rig.replayAtEnd(handle().workflowId);
   });
 
   it('keeps what a receiver that is down was not sent, and sends it as one when it is back', async () => {
@@ -75,7 +75,7 @@ describe('the workflow of a route', () => {
     // The first was under way; of the others the oldest no longer fitted, and count all the same.
     expect(taken).toEqual([1, 59]);
     expect(cluster.announced).toEqual([]);
-    await rig.replay(handle().workflowId);
+    rig.replayAtEnd(handle().workflowId);
   });
 
   it('gives up what is refused, says so in an Event on the object, and goes on', async () => {
@@ -93,7 +93,7 @@ describe('the workflow of a route', () => {
     cluster.onNotification = async (_, count) => void taken.push(count);
     await send('b');
     await eventually(status, ({ delivered }) => delivered === 1);
-    await rig.replay(handle().workflowId);
+    rig.replayAtEnd(handle().workflowId);
   });
 
   it('does nothing with a signal that is no notification', async () => {

@@ -183,7 +183,7 @@ describe('the workflow of a recovery', () => {
       () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
-    await jobRig.rig.replay(incident);
+    jobRig.rig.replayAtEnd(incident);
     await jobRig.ended(handle);
   });
 

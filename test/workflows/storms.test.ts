@@ -60,7 +60,7 @@ describe('twelve nodes of one rack with one cause within seconds', () => {
   afterAll(async () => {
     try {
       for (const id of [clusterId, ...names.map((name) => `node/${name}`)]) {
-        await rig.replay(id);
+        rig.replayAtEnd(id);
         await rig.client.workflow.getHandle(id).terminate('the test is over');
       }
     } finally {

@@ -24,7 +24,7 @@ describe('the workflow of a training job', () => {
       () => jobRig.cluster.reasons(),
       (reasons) => ['RecoveryStarted', 'AttemptStopped', 'JobRestarted'].every((reason) => reasons.includes(reason)),
     );
-    await jobRig.rig.replay(jobRig.cluster.records[0]?.incident ?? '');
+    jobRig.rig.replayAtEnd(jobRig.cluster.records[0]?.incident ?? '');
     expect(await jobRig.ended(handle)).toMatchObject({ outcome: 'gone' });
   });
 
