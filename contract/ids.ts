@@ -129,6 +129,7 @@ export const eventReasons = {
   standbyNodeTaken: 'StandbyNodeTaken',
   trainingHangs: 'TrainingHangs',
   trainingSlow: 'TrainingSlow',
+  podLogLine: 'PodLogLine',
   jobPaused: 'JobPaused',
   recoveryHeld: 'RecoveryHeld',
   recoveryRefused: 'RecoveryRefused',

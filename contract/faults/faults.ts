@@ -2,7 +2,7 @@
 
 import type { Action } from './action.ts';
 import type { Suspect } from '../recovery/evidence.ts';
-import type { FaultSource } from './sources.ts';
+import { type FaultSource, traitsOf } from './sources.ts';
 
 export { type Action, actions } from './action.ts';
 export { type Blame, blames } from './blame.ts';
@@ -88,8 +88,13 @@ export const noStepInLog = 'progress/no-step';
 /** Code of the fault of a job whose steps take longer than they did. It blames no node, and is only reported. */
 export const trainingSlow = 'progress/slow';
 
-/** Codes of faults that lead to an Event and to nothing else: they neither join a recovery nor change its course. */
-export const onlyReported: readonly string[] = [noStepInLog, trainingSlow];
+/** Whether it is a line of a log that a query selects, and the query asks for no restart. */
+export const isNoticedLine = ({ source, action }: Pick<Fault, 'source' | 'action'>): boolean =>
+  action === undefined && traitsOf(source).onlyReportsWithoutAction === true;
+
+/** Whether a fault leads to an Event and to nothing else: it neither joins a recovery nor changes its course. */
+export const isOnlyReported = (fault: Pick<Fault, 'source' | 'code' | 'action'>): boolean =>
+  fault.code === noStepInLog || fault.code === trainingSlow || isNoticedLine(fault);
 
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';

@@ -29,6 +29,8 @@ export interface SourceTraits {
   readonly mayPrecede?: string;
   /** Codes of faults that stand in objects which a release does not read: their ids are recorded on the node, so that they do not count again. */
   readonly recordedAtRelease?: RegExp;
+  /** A fault of it without an action leads to an Event and to nothing else. */
+  readonly onlyReportsWithoutAction?: true;
   /** Strongest response to its faults, whatever their action. */
   readonly atMost?: 'record' | 'warn';
 }
@@ -188,6 +190,18 @@ export const faultSources = {
     blame: 'unknown',
     // The program in a container writes its log.
     atMost: 'warn',
+  },
+  'pod-log': {
+    observes: 'lines of pods of opted-in jobs that a query of Loki selects',
+    needs: "`loki.podQueries` of the controller's settings ([lines of pods](../loki.md#lines-of-pods)); off by default",
+    reporter: 'controller',
+    // The name of the query.
+    codes: /^pod-log\/[a-z0-9][a-z0-9-]{0,39}$/,
+    about: 'pod',
+    byTenant: true,
+    onlyReportsWithoutAction: true,
+    blame: 'unknown',
+    mayPrecede: 'a fault of its node',
   },
   operator: {
     observes: 'the request of a person',

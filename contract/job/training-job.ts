@@ -98,7 +98,7 @@ export type IncidentDecision = Decided & {
     readonly id: string;
     readonly because: string;
     /** Set when an Event reports it: for what. */
-    readonly notify?: 'hang' | 'slow' | 'history';
+    readonly notify?: 'hang' | 'slow' | 'line' | 'history';
   }[];
   /** Faults of nodes that explain the failures of pods, and that the job was not notified of. */
   readonly found?: readonly Fault[];

@@ -1,9 +1,9 @@
-/** Metrics of reading kernel lines from Loki, a part of the controller's table. */
+/** Metrics of reading Loki, a part of the controller's table. */
 
 export const lokiMetrics = {
   lokiUnavailable: {
     name: 'kcover_loki_unavailable',
-    help: '1 while Loki does not answer this query of the settings: kernel faults that only Loki has are unknown',
+    help: '1 while Loki does not answer this query of the settings: faults that only Loki has are unknown',
     labelNames: ['query'],
   },
   lokiSilent: {
@@ -13,7 +13,7 @@ export const lokiMetrics = {
   },
   lokiLines: {
     name: 'kcover_loki_faults_total',
-    help: 'Lines of Loki in the form of a driver fault, by what became of them: fault, suppressed (repeats above intake.limits), delayed (more of one node than intake.limits allow; read again within loki.overlap), user-space, no-node, unknown-node',
+    help: 'Lines of Loki that look like faults, by what became of them: fault, suppressed (repeats above intake.limits), delayed (more of one node or pod than intake.limits allow; read again within loki.overlap), user-space, no-node, unknown-node; of pods no-pod, other-pod (an earlier one of this name), not-opted-in',
     labelNames: ['query', 'result'],
   },
   lokiGaps: {

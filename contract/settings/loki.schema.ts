@@ -1,4 +1,4 @@
-/** Settings of kernel lines that are read from Loki. */
+/** Settings of lines that are read from Loki: of kernels, and of pods. */
 
 import { z } from 'zod';
 import { isObjectName } from '../object-names.ts';
@@ -26,6 +26,36 @@ const query = z.strictObject({
     ),
 });
 
+const label = z.string().min(1).max(256);
+
+const podQuery = z.strictObject({
+  name: z
+    .string()
+    .max(40)
+    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, { error: 'must be lower-case letters, digits and hyphens' })
+    .describe('Of your choice; its faults have the code `pod-log/NAME`, and under this name its position is stored'),
+  query: z
+    .string()
+    .min(1)
+    .max(4096)
+    .describe('LogQL that selects only lines which matter: each one is a fault of the job of its pod'),
+  namespaceLabel: label
+    .default('k8s_namespace_name')
+    .describe('Label, or structured metadata, with the namespace of the pod'),
+  podLabel: label.default('k8s_pod_name').describe('Label, or structured metadata, with the name of the pod'),
+  uidLabel: label
+    .default('k8s_pod_uid')
+    .describe('Label, or structured metadata, with the UID of the pod; lines may lack it'),
+  restart: z
+    .boolean()
+    .default(false)
+    .describe('Whether such a line restarts the job within its budget; without it there is only an Event'),
+  trusted: z
+    .boolean()
+    .default(false)
+    .describe('Whether nobody else can push lines with the name of a pod; needed for `restart`'),
+});
+
 export const lokiSettings = z
   .strictObject({
     url: z
@@ -40,11 +70,12 @@ export const lokiSettings = z
       .optional()
       .describe('Sent as X-Scope-OrgID'),
     tokenFile: z.string().min(1).optional().describe('File with a token that is sent as bearer token'),
-    queries: z
-      .array(query)
+    queries: z.array(query).max(10).default([]).describe('Lines of kernels that are asked for. See [Loki](../loki.md)'),
+    podQueries: z
+      .array(podQuery)
       .max(10)
       .default([])
-      .describe('What is asked for; empty: Loki is not used. See [Loki](../loki.md)'),
+      .describe('Lines of pods that are asked for. See [lines of pods](../loki.md#lines-of-pods)'),
     interval: duration('10s').describe('Between two looks'),
     delay: duration('10s').describe('Lines younger than this are read with the next look'),
     overlap: duration('5m').describe('How far each look goes back before the last one, for lines that arrive late'),
@@ -55,15 +86,21 @@ export const lokiSettings = z
     page: z.int().min(1).max(5000).default(1000).describe('Lines of one answer'),
     timeout: duration('30s').describe('How long an answer may take'),
   })
-  .superRefine(({ url, queries, overlap, oldest }, found) => {
-    if (queries.length > 0 && url === undefined)
-      found.addIssue({ code: 'custom', path: ['url'], message: 'is needed for loki.queries' });
-    if (new Set(queries.map(({ name }) => name)).size < queries.length)
+  .superRefine(({ url, queries, podQueries, overlap, oldest }, found) => {
+    const names = [...queries, ...podQueries].map(({ name }) => name);
+    if (names.length > 0 && url === undefined)
+      found.addIssue({ code: 'custom', path: ['url'], message: 'is needed for queries of Loki' });
+    if (new Set(names).size < names.length)
       found.addIssue({ code: 'custom', path: ['queries'], message: 'two queries have the same name' });
+    for (const [at, { restart, trusted }] of podQueries.entries())
+      if (restart && !trusted) {
+        const message = 'needs trusted: whoever may push lines could restart any job';
+        found.addIssue({ code: 'custom', path: ['podQueries', at, 'restart'], message });
+      }
     if (overlap > oldest) {
       const message = `must be at most oldest: ${formatDuration(overlap)} is more than ${formatDuration(oldest)}`;
       found.addIssue({ code: 'custom', path: ['overlap'], message, params: { remedy: 'overlap <= oldest' } });
     }
   })
   .prefault({})
-  .describe('Kernel lines of nodes from Loki, beside those that agents read');
+  .describe('Lines of kernels and of pods from Loki; without a query it is not used');

@@ -177,24 +177,26 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     workflows,
   });
   const rounds = beginRounds({ settings, podOf: (uid) => testingPod(preflights.pods.get(uid)), signal, log });
-  watchLoki({
-    ...watching,
-    ...loki,
-    isNode: (node) => nodes.acceleratorsOf(node) !== undefined,
-    nodesKnown: nodes.settled,
-    send(node, fault) {
-      nodes.follow(node);
-      return outbox.send(faultMessage({ kind: 'node', node }, fault));
-    },
-  }).catch((error: unknown) => log.error({ err: error }, 'defect: Loki is no longer read'));
   countOpenIncidents({ workflows, metrics, log, signal }).catch((error: unknown) =>
     log.error({ err: error }, 'defect: open recoveries and storms are no longer counted'),
   );
   let isUpToDate = false;
-  Promise.all([jobs.synced, pods.synced]).then(
-    () => (isUpToDate = true),
+  const podsKnown = Promise.all([jobs.synced, pods.synced]).then(
+    () => void (isUpToDate = true),
     () => undefined,
   );
+  watchLoki({
+    ...watching,
+    ...loki,
+    isNode: (node) => nodes.acceleratorsOf(node) !== undefined,
+    podNamed: progress.podNamed,
+    nodesKnown: nodes.settled,
+    podsKnown,
+    send(to, fault) {
+      if (to.kind === 'node') nodes.follow(to.node);
+      return outbox.send(faultMessage(to, fault));
+    },
+  }).catch((error: unknown) => log.error({ err: error }, 'defect: Loki is no longer read'));
   return {
     outbox,
     nodes,

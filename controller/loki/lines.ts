@@ -6,6 +6,7 @@ import { isObjectName } from '../../contract/object-names.ts';
 import { kernelTextOf } from '../../faults/kernel/journal.ts';
 import { shippedKernelFault } from '../../faults/kernel/from-kernel.ts';
 import { parseKernelLine } from '../../faults/kernel/line.ts';
+import type { Addressee } from '../outbox/messages.ts';
 import type { LokiLine } from './answer.ts';
 
 export interface NodeNames {
@@ -17,10 +18,13 @@ export interface NodeNames {
   readonly trusted: boolean;
 }
 
-/** `ordinary`: nothing is wrong with the line. Otherwise why a line in the form of a fault is none. */
+/** Why a line that a query selects is no fault. */
+export type Refusal = 'user-space' | 'no-node' | 'unknown-node' | 'no-pod' | 'other-pod' | 'not-opted-in';
+
+/** `ordinary`: nothing is wrong with the line. */
 export type LineResult =
-  | { readonly kind: 'fault'; readonly fault: Fault }
-  | { readonly kind: 'ordinary' | 'user-space' | 'no-node' | 'unknown-node' };
+  | { readonly kind: 'fault'; readonly fault: Fault; readonly to: Addressee }
+  | { readonly kind: 'ordinary' | Refusal };
 
 export function resultOf(line: LokiLine, { nodeLabel, isNode, trusted }: NodeNames): LineResult {
   const text = kernelTextOf(line.text);
@@ -31,7 +35,7 @@ export function resultOf(line: LokiLine, { nodeLabel, isNode, trusted }: NodeNam
   if (parseKernelLine(text).userSpace) return { kind: 'user-space' };
   if (!isObjectName(node)) return { kind: 'no-node' };
   if (!isNode(node)) return { kind: 'unknown-node' };
-  return { kind: 'fault', fault: trusted ? fault : { ...fault, untrusted: true } };
+  return { kind: 'fault', fault: trusted ? fault : { ...fault, untrusted: true }, to: { kind: 'node', node } };
 }
 
 /**

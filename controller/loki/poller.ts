@@ -5,23 +5,25 @@ import { KcoverError } from '../../contract/errors.ts';
 import type { Fault } from '../../contract/faults/faults.ts';
 import type { FaultRates } from '../intake/fault-rates.ts';
 import type { ControllerMetrics } from '../metrics.ts';
+import type { Addressee } from '../outbox/messages.ts';
 import { pause } from '../watch/retry-while-leading.ts';
 import { advance, beginAt, type Cursor } from './cursor.ts';
-import { type LineResult, type NodeNames, resultOf } from './lines.ts';
+import type { LokiLine } from './answer.ts';
+import type { LineResult, Refusal } from './lines.ts';
 import { type Ask, type Page, pagesOf } from './pages.ts';
 import type { LokiSettings } from './request.ts';
 
 export interface PollerOptions {
   readonly name: string;
   readonly settings: Pick<LokiSettings, 'interval' | 'delay' | 'overlap' | 'oldest' | 'page' | 'silent'>;
-  readonly nodes: NodeNames;
+  readonly resultOf: (line: LokiLine) => LineResult;
   readonly ask: Ask;
   /** Where the last controller stopped; undefined before the first start. */
   readonly cursor: Cursor | undefined;
   readonly save: (cursor: Cursor) => Promise<void>;
   readonly rates: FaultRates;
-  /** Resolves when the node's workflow has the fault. */
-  readonly send: (node: string, fault: Fault) => Promise<void>;
+  /** Resolves when the workflow has the fault. */
+  readonly send: (to: Addressee, fault: Fault) => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly metrics: Pick<ControllerMetrics, 'lokiUnavailable' | 'lokiSilent' | 'lokiLines' | 'lokiGaps'>;
@@ -43,7 +45,7 @@ export interface Poller {
 }
 
 export function openPoller(options: PollerOptions): Poller {
-  const { name, settings, ask, nodes, rates, metrics, log, signal, now } = options;
+  const { name, settings, ask, resultOf, rates, metrics, log, signal, now } = options;
   const overlap = ns(settings.overlap);
   // Lines from before the first start do not count, as for an agent.
   let cursor = options.cursor ?? beginAt(ns(now()));
@@ -90,19 +92,19 @@ export function openPoller(options: PollerOptions): Poller {
     checkForLines();
   }
 
-  /** The cursor moves on only when the node's workflows have the faults. */
+  /** The cursor moves on only when the workflows have the faults. */
   async function take({ lines, through }: Page): Promise<void> {
     const fresh: (readonly [string, bigint])[] = [];
     const sending: Promise<void>[] = [];
     const seen = new Set(cursor.sent.keys());
     for (const line of lines) {
       if (line.at > newest) newest = line.at;
-      const result = resultOf(line, nodes);
+      const result = resultOf(line);
       if (result.kind !== 'fault') {
         if (result.kind !== 'ordinary' && line.at >= readThrough) refuse(result.kind);
         continue;
       }
-      const { fault } = result;
+      const { fault, to } = result;
       if (seen.has(fault.id)) continue;
       seen.add(fault.id);
       const admitted = admit(fault);
@@ -113,7 +115,7 @@ export function openPoller(options: PollerOptions): Poller {
       fresh.push([fault.id, line.at]);
       metrics.lokiLines.inc({ query: name, result: admitted });
       if (admitted === 'fault') {
-        const sent = options.send(fault.node ?? '', fault);
+        const sent = options.send(to, fault);
         // It may be rejected before all of them are awaited.
         sent.catch(() => undefined);
         sending.push(sent);
@@ -128,25 +130,25 @@ export function openPoller(options: PollerOptions): Poller {
   }
 
   /** Logs the first, and then ever fewer: a wrong label concerns every line. */
-  function refuse(kind: Exclude<LineResult['kind'], 'fault' | 'ordinary'>): void {
+  function refuse(kind: Refusal): void {
     metrics.lokiLines.inc({ query: name, result: kind });
     const count = (refused.get(kind) ?? 0) + 1;
     refused.set(kind, count);
     if (Number.isInteger(Math.log2(count)))
-      log.warn({ query: name, count, label: nodes.nodeLabel, because: kind }, 'a driver fault in Loki is ignored');
+      log.warn({ query: name, count, because: kind }, 'a line of Loki is ignored');
   }
 
   /**
-   * `suppressed`: it only repeats others. `delayed`: its node has more faults than may be sent now. No other node waits for that, and the line
-   * is read again as long as the overlap reaches it.
+   * `suppressed`: it only repeats others. `delayed`: its node, or its pod, has more faults than may be sent now. No other waits for that, and
+   * the line is read again as long as the overlap reaches it.
    */
   function admit(fault: Fault): 'fault' | 'suppressed' | 'delayed' {
-    const { through, send } = rates.admit(fault.node ?? '', [{ seq: 1, fault }]);
+    const { through, send } = rates.admit(fault.pod?.uid ?? fault.node ?? '', [{ seq: 1, fault }]);
     if (through.length === 0) return 'delayed';
     if (send.length === 0) return 'suppressed';
     log.warn(
       { query: name, node: fault.node, fault: fault.id, code: fault.code, because: fault.message },
-      'kernel fault seen in Loki',
+      'fault seen in Loki',
     );
     return 'fault';
   }

@@ -10,7 +10,7 @@ import { firstIssue, notLeading, refused, type ReporterIdentity } from '../intak
 import type { ProgressWatch } from './watch.ts';
 
 /** Available only to the leader. */
-export interface ProgressTaker extends Omit<ProgressWatch, 'see' | 'onMessage' | 'lookAgain' | 'forget'> {
+export interface ProgressTaker extends Omit<ProgressWatch, 'see' | 'podNamed' | 'onMessage' | 'lookAgain' | 'forget'> {
   /** Whether the pods of jobs were listed. Before that, a file cannot be distinguished from one of an earlier attempt. */
   isUpToDate(): boolean;
 }

@@ -10,6 +10,8 @@ export interface TrainingPods {
   /** It is gone. */
   remove(uid: string): void;
   get(uid: string): TrainingPod | undefined;
+  /** The one that has this name, or had it last; with the job that has its progress. Undefined for a pod of an unknown job. */
+  named(namespace: string, name: string): TrainingPod | undefined;
   /** The present pods of the job, by UID, that has their progress. */
   presentOf(job: string): readonly TrainingPod[];
   /** For every job, the pods of its latest attempt that may still report, each with the job that has its progress. None of an unknown job. */
@@ -42,6 +44,8 @@ interface PodEntry {
 export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => JobRef | undefined): TrainingPods {
   const pods = new Map<string, PodEntry>();
   const nodes = new Map<string, Set<string>>();
+  /** By namespace and name: the UID. */
+  const names = new Map<string, string>();
   /** By the job that controls them: UIDs. */
   const owned = openMembers();
   /** By UID of the job that has their progress: the highest sequence number of its pods whose containers have begun. */
@@ -62,6 +66,7 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
       ...(pod.ended && { endedAt }),
       ...more,
     });
+    names.set(nameOf(pod), pod.uid);
     nodes.set(pod.node, (nodes.get(pod.node) ?? new Set()).add(pod.uid));
     owned.put(jobKey(pod.job), pod.uid);
     if (before?.topJob && before.topJob.uid !== topJob?.uid) startedBy.delete(before.topJob.uid);
@@ -84,6 +89,7 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
       const entry = pods.get(first.uid);
       if (!entry?.gone) continue;
       pods.delete(first.uid);
+      if (names.get(nameOf(entry.pod)) === first.uid) names.delete(nameOf(entry.pod));
       owned.leave(first.uid);
       const uids = nodes.get(entry.pod.node);
       uids?.delete(first.uid);
@@ -108,15 +114,17 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
     for (const { pod, gone: isGone } of moved) put(pod, isGone && { gone: isGone });
   }
 
-  const on = (node: string): TrainingPod[] =>
-    [...(nodes.get(node) ?? [])].flatMap((uid) => {
-      const { pod, topJob } = pods.get(uid) ?? {};
-      return pod && topJob ? { ...pod, job: topJob } : [];
-    });
+  function underTopJob(uid: string): TrainingPod | undefined {
+    const { pod, topJob } = pods.get(uid) ?? {};
+    return pod && topJob && { ...pod, job: topJob };
+  }
+
+  const on = (node: string): TrainingPod[] => [...(nodes.get(node) ?? [])].flatMap((uid) => underTopJob(uid) ?? []);
   return {
     put: (pod) => put(pod),
     remove,
     get: (uid) => pods.get(uid)?.pod,
+    named: (namespace, name) => underTopJob(names.get(nameOf({ job: { namespace }, name })) ?? ''),
     presentOf: (job) =>
       [...pods.values()].flatMap(({ pod, topJob }) => (topJob?.uid === job && pod.present ? [pod] : [])),
     writersOn: (node) => on(node).filter(({ uid }) => isLatest(uid)),
@@ -125,3 +133,6 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
     jobsOn: (node) => [...new Map(on(node).map(({ job }) => [job.uid, job])).values()],
   };
 }
+
+const nameOf = ({ job, name }: { readonly job: Pick<JobRef, 'namespace'>; readonly name: string }): string =>
+  `${job.namespace}/${name}`;

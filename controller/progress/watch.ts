@@ -11,6 +11,7 @@ import { isWorking, type TrainingPod, trainingPodOf } from '../../kube/pods/trai
 import type { WatchEvent } from '../../kube/client/watch.ts';
 import type { WorkflowMessage } from '../outbox/messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
+import type { PodNamed } from '../loki/pod-lines.ts';
 import { logDefects } from '../log-defects.ts';
 import type { KnownJob } from '../watch/known-jobs.ts';
 import { type CountedProgress, decideProgress, type ProgressFileDecision } from './decide-file.ts';
@@ -64,6 +65,8 @@ export interface ProgressWatch {
   answerRestart: Restarts['answer'];
   /** Called for every message that is sent. If it may open an incident, the last known progress of its jobs is written at once, before they are stopped. */
   onMessage(message: WorkflowMessage): void;
+  /** The training pod of this name. */
+  podNamed: PodNamed;
   /** The job is known now, or its owner. */
   lookAgain(job: JobRef): void;
   /** The job object is gone. */
@@ -215,6 +218,10 @@ export function watchProgress(options: ProgressOptions): ProgressWatch {
     takeStep,
     restartOf: restarts.requestFor,
     answerRestart: restarts.answer,
+    podNamed(namespace, name) {
+      const pod = pods.named(namespace, name);
+      return pod && { pod, optedIn: job(pod.job)?.optedIn === true };
+    },
     onMessage({ kind, starts }) {
       if (kind !== 'faultsObserved' && kind !== 'recover') return;
       if (starts?.kind === 'job') writer.hasten(starts.job);

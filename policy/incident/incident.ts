@@ -1,5 +1,5 @@
 import { formatDuration } from '../../contract/settings/duration.ts';
-import { type Fault, noStepInLog, trainingHangs, trainingSlow } from '../../contract/faults/faults.ts';
+import { type Fault, isNoticedLine, noStepInLog, trainingHangs, trainingSlow } from '../../contract/faults/faults.ts';
 import type { HangResponse, JobSuppression } from '../../contract/job/job-overrides.ts';
 import { faultsSentence } from '../../contract/faults/sentence.ts';
 import { traitsOf } from '../../contract/faults/sources.ts';
@@ -28,6 +28,7 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   const dismissed = facts.faults.flatMap((fault) => {
     const because = whyNothing(fault, facts) ?? suppressedBecause(fault, facts, policy.suppression, settings);
     if (because !== undefined) return [{ id: fault.id, because }];
+    if (isNoticedLine(fault)) return [{ id: fault.id, because: fault.message, notify: 'line' as const }];
     if (isHistory(fault, facts))
       return [{ id: fault.id, because: `${fault.message}, at ${fault.seenAt}`, notify: 'history' as const }];
     if (fault.code === trainingSlow) return [{ id: fault.id, because: fault.message, notify: 'slow' as const }];

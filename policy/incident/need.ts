@@ -1,6 +1,13 @@
 /** Whether a fault still needs a stop, from the present pods and the progress of training. */
 
-import { type Fault, nodeNotReady, noStepInLog, trainingHangs, trainingSlow } from '../../contract/faults/faults.ts';
+import {
+  type Fault,
+  isNoticedLine,
+  nodeNotReady,
+  noStepInLog,
+  trainingHangs,
+  trainingSlow,
+} from '../../contract/faults/faults.ts';
 import type { AttemptPod, JobView } from '../../contract/job/jobs.ts';
 import type { RecoveryFacts } from '../../contract/recovery/recovery.ts';
 import { movedOnMs } from './incident.ts';
@@ -45,6 +52,7 @@ const hasMovedOn = ({ seenAt }: Fault, job: JobView | undefined, byMs = 0): bool
  */
 function whyUntouched(fault: Fault, facts: RecoveryFacts, recoversHangs: boolean): string | undefined {
   const { pods, terminating = [], nodes } = facts.attempt;
+  if (isNoticedLine(fault)) return 'a line was seen in a log, which an Event has reported';
   if (fault.pod) return isOfAttempt(fault.pod, fault.seenAt, facts) ? undefined : whyReplaced(fault.pod.name, pods);
   if (fault.code === noStepInLog) return 'only the log says that training hangs, which an Event has reported';
   if (fault.code === trainingHangs) return recoversHangs ? undefined : 'training hangs, which an Event has reported';

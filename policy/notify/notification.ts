@@ -75,6 +75,7 @@ const meanings: Readonly<Partial<Record<EventReason, Meaning>>> = {
   [eventReasons.recoveryStuck]: { severity: 'critical' },
   [eventReasons.trainingHangs]: { severity: 'warning', stop: recover },
   [eventReasons.trainingSlow]: { severity: 'info' },
+  [eventReasons.podLogLine]: { severity: 'info' },
   [eventReasons.notRecoverable]: { severity: 'warning' },
   [eventReasons.preflightFailed]: { severity: 'warning' },
   [eventReasons.jobPaused]: { severity: 'info' },

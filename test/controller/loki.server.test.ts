@@ -2,16 +2,19 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { nodeWorkflowId } from '../../contract/ids.ts';
+import { jobWorkflowId, labels, nodeWorkflowId } from '../../contract/ids.ts';
 import { connectKube, type Kube } from '../../kube/client/connection.ts';
 import { readLokiCursors, storeLokiCursor } from '../../kube/loki-cursors.ts';
 import { lokiConfigMap, ownNamespace } from '../../kube/permissions.ts';
 import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';
+import { pytorchJob } from '../../testbed/job-manifests.ts';
+import { awaitRunning, createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
 import { until } from '../../testbed/until.ts';
 import { type LokiServer, startLokiServer } from '../support/loki-server.ts';
 import { LiveController, run } from './live-controller.ts';
 
 const query = `kernel-${run}`;
+const podQuery = `pods-${run}`;
 const xid = '[ 4711.000042] NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.';
 const isFault = /^kernel\/loki\/[0-9a-f]{32}$/;
 
@@ -20,6 +23,7 @@ let kube: Kube;
 let loki: LokiServer;
 let rig: LiveController;
 let node: string;
+const created: RunningJob[] = [];
 
 beforeAll(async () => {
   cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
@@ -35,11 +39,19 @@ beforeAll(async () => {
       interval: '200ms',
       delay: '0s',
       queries: [{ name: query, query: '{job="kernel"}' }],
+      podQueries: [{ name: podQuery, query: '{job="pods"}', restart: true, trusted: true }],
     },
   });
   node = (await rig.agentOf(0)).node;
 });
 afterAll(async () => {
+  await Promise.all(
+    created.map((job) =>
+      rig.api.custom
+        .deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' })
+        .catch(() => undefined),
+    ),
+  );
   await rig?.close();
   await loki?.close();
   await kube?.close();
@@ -50,6 +62,13 @@ const push = (line: string, name = node) =>
 
 const faultsOf = async (name: string) =>
   (await rig.signalsOf(nodeWorkflowId(name))).filter((signal) => isFault.test(signal));
+
+const pushOfPod = (namespace: string, name: string) =>
+  loki.push({
+    at: BigInt(Date.now()) * 1_000_000n,
+    line: 'ncclInternalError: Internal check failed.',
+    stream: { job: 'pods', k8s_namespace_name: namespace, k8s_pod_name: name },
+  });
 
 const positionStored = (holds: (text: string) => boolean) =>
   until('the position in Loki is stored', 30_000, async () => {
@@ -85,6 +104,41 @@ describe('a kernel line in Loki', () => {
         : { missing: 'not yet' },
     );
     expect(await rig.signalsOf(nodeWorkflowId(unknown))).toEqual([]);
+  });
+});
+
+describe('a line of a pod in Loki', () => {
+  it('reaches the workflow of its job once, and that of no job which is not opted in', async () => {
+    const start = async (name: string, optedIn: boolean) => {
+      const manifest = pytorchJob({
+        name: `${name}-${run}`,
+        workers: 1,
+        gpus: 0,
+        ...(optedIn && { labels: { [labels.cascadingRecovery]: 'true' } }),
+      });
+      const job = await createJob(rig.api, manifest);
+      created.push(job);
+      const [first] = await awaitRunning(rig.api, job);
+      return { job, pod: { name: first?.metadata?.name ?? '', uid: first?.metadata?.uid ?? '' } };
+    };
+    const [other, own] = [await start('loki-other', false), await start('loki-own', true)];
+    pushOfPod(other.job.namespace, other.pod.name);
+    pushOfPod('kube-system', own.pod.name);
+    const id = `pod-log/${podQuery}/${own.pod.uid}`;
+    await until('the fault is sent', 60_000, async () => {
+      pushOfPod(own.job.namespace, own.pod.name);
+      const signals = await rig.signalsOf(jobWorkflowId(own.job));
+      return signals.includes(id) ? { found: true } : { missing: JSON.stringify(signals) };
+    });
+    const asked = loki.asked.length;
+    await until('Loki was asked several times more', 30_000, async () =>
+      loki.asked.length > asked + 6 ? { found: true } : { missing: 'not yet' },
+    );
+    expect((await rig.signalsOf(jobWorkflowId(own.job))).filter((signal) => signal.startsWith('pod-log/'))).toEqual([
+      id,
+    ]);
+    expect(await rig.signalsOf(jobWorkflowId(other.job))).toEqual([]);
+    expect(await rig.metrics.getSingleMetricAsString('kcover_loki_faults_total')).toContain('result="not-opted-in"} 1');
   });
 });
 

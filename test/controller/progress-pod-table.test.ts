@@ -37,6 +37,28 @@ beforeEach(() => {
   pods.put(pod('a'));
 });
 
+describe('the pod of a name', () => {
+  const uidOf = (name: string, namespace = 'train') => pods.named(namespace, name)?.uid;
+
+  it('is the one that has it now, and is known for a minute after it is gone', () => {
+    pods.put(pod('a-again', { name: 'a' }));
+    expect(uidOf('a')).toBe('a-again');
+    pods.remove('a');
+    now = 60_001;
+    pods.remove('a-again');
+    expect(uidOf('a')).toBe('a-again');
+    now = 120_002;
+    pods.remove('another');
+    expect(uidOf('a')).toBeUndefined();
+  });
+
+  it('is none of another namespace, and none without a known job', () => {
+    sets.set('job', undefined);
+    pods.put(pod('b'));
+    expect([uidOf('a', 'victim'), uidOf('b')]).toEqual([undefined, undefined]);
+  });
+});
+
 describe('the pods that may report', () => {
   it('are those that are present, and those that are terminating', () => {
     pods.put(pod('a', { present: false }));

@@ -67,8 +67,9 @@ describe('a recovery that is being started', () => {
   it('is sent no fault that is only reported, which waits until it is over', () => {
     const slow = jobFault('progress/slow');
     const noStep = jobFault('progress/no-step');
+    const line = { ...jobFault('pod-log/nccl'), source: 'pod-log' } as const;
     const hang = jobFault('progress/hang');
-    const state = play(...opened, { kind: 'faultsObserved', faults: [slow, noStep], dropped: 0 }, startSeen, {
+    const state = play(...opened, { kind: 'faultsObserved', faults: [slow, noStep, line], dropped: 0 }, startSeen, {
       kind: 'faultsObserved',
       faults: [hang],
       dropped: 0,
@@ -80,7 +81,7 @@ describe('a recovery that is being started', () => {
       report: { ...report, faults: [kernelFault().id, hang.id] },
       at: 9,
     });
-    expect([after.phase, after.inbox]).toEqual(['deciding', [slow, noStep]]);
+    expect([after.phase, after.inbox]).toEqual(['deciding', [slow, noStep, line]]);
   });
 
   it('is over, and counts against the budget, when its report is seen before the answer that it runs', () => {

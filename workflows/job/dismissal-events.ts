@@ -14,7 +14,7 @@ const oldMs = 5 * 60_000;
 export const mayBeOver = ({ code, pod, seenAt }: Fault, now: number): boolean =>
   code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < now - oldMs);
 
-/** One Event for each training hang and each slowdown; one per job for failures from before its opt-in, because the key is the same again. */
+/** One Event for each training hang, each slowdown, and each selected line of a log; one per job for failures from before its opt-in, because the key is the same again. */
 export function dismissalEvents(job: JobRef, dismissed: IncidentDecision['dismissed']): readonly Announcement[] {
   const warning = { about: { kind: 'job', job }, type: 'Warning' } as const;
   const hangs = dismissed
@@ -29,13 +29,17 @@ export function dismissalEvents(job: JobRef, dismissed: IncidentDecision['dismis
       message: `${because}; nothing is done about it; a restart tests its nodes first, where its pods have a preflight: ${recover}`,
       key: id,
     }));
+  const lines = dismissed
+    .filter(({ notify }) => notify === 'line')
+    .map(({ id, because }) => ({ ...warning, reason: eventReasons.podLogLine, message: because, key: id }));
   const [oldest, ...more] = dismissed.filter(({ notify }) => notify === 'history');
-  if (!oldest) return [...hangs, ...slow];
+  if (!oldest) return [...hangs, ...slow, ...lines];
   const which = `${oldest.because}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
   const message = `failed before kcover began to look after the job, so it is ignored: ${which}; if training makes no progress: ${recover}`;
   return [
     ...hangs,
     ...slow,
+    ...lines,
     { ...warning, reason: eventReasons.failureBeforeOptIn, message, key: `${job.uid}/history` },
   ];
 }

@@ -1,6 +1,6 @@
 /** The faults of a job that wait: for a decision, or for the report of the recovery that has them. Pure. */
 
-import { type Fault, onlyReported } from '../../contract/faults/faults.ts';
+import { type Fault, isOnlyReported } from '../../contract/faults/faults.ts';
 import type { JobRef } from '../../contract/job/jobs.ts';
 import type { OpenIncident } from '../../contract/job/training-job.ts';
 import { iso } from '../../contract/settings/duration.ts';
@@ -59,7 +59,7 @@ export function dismissed<State extends JobData>(state: State, ids: readonly str
 
 /** Those that are only reported wait here until the recovery is over. */
 const forRecovery = (inbox: readonly Fault[]): readonly Fault[] =>
-  nodesFirst(inbox.filter(({ code }) => !onlyReported.includes(code)));
+  nodesFirst(inbox.filter((fault) => !isOnlyReported(fault)));
 
 /** Faults that the open recovery does not have yet, as many as fit into one signal. */
 export const toForward = ({ inbox, sent }: JobData): readonly Fault[] => {

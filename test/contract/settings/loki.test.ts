@@ -19,7 +19,18 @@ describe('settings of Loki', () => {
     ]);
   });
 
+  it('let pods restart only where their lines are trusted', () => {
+    const podQueries = [{ name: 'nccl', query: '{app="llm"}', restart: true }];
+    expect(problemsOf({ url, podQueries })).toEqual([
+      expect.stringContaining('loki.podQueries.0.restart: needs trusted'),
+    ]);
+    expect(problemsOf({ url, podQueries: [{ ...podQueries[0], trusted: true }] })).toEqual([]);
+  });
+
   it.each<[string, object]>([
+    ['url: is needed', { podQueries: queries }],
+    ['queries: two queries', { url, queries, podQueries: queries }],
+    ['podQueries.0.name: must be', { url, podQueries: [{ name: 'a.b', query: 'x' }] }],
     ['url: is needed', { queries }],
     ['url: must be', { url: 'http://user:secret@loki', queries }],
     ['url: must be', { url: 'loki:3100', queries }],

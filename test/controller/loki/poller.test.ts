@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { limitFaults } from '../../../controller/intake/fault-rates.ts';
+import { resultOf } from '../../../controller/loki/lines.ts';
 import type { LokiLine } from '../../../controller/loki/answer.ts';
 import type { Ask } from '../../../controller/loki/pages.ts';
 import { type Rig, hour, ns, rigOf, start, xid } from './rig.ts';
@@ -188,7 +189,9 @@ describe('polling Loki', () => {
     const loki = store();
     const rig = rigOf(loki.ask);
     const nodes = { nodeLabel: 'k8s_node_name', isNode: () => true };
-    const [trusted, other] = [true, false].map((isTrusted) => rig.open({ nodes: { ...nodes, trusted: isTrusted } }));
+    const [trusted, other] = [true, false].map((isTrusted) =>
+      rig.open({ resultOf: (line) => resultOf(line, { ...nodes, trusted: isTrusted }) }),
+    );
     await trusted?.poll();
     await other?.poll();
     loki.put(1000);

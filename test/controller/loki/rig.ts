@@ -3,6 +3,7 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type Cursor, formatCursor, parseCursor } from '../../../controller/loki/cursor.ts';
+import { resultOf } from '../../../controller/loki/lines.ts';
 import { openPoller, type Poller, type PollerOptions } from '../../../controller/loki/poller.ts';
 import { limitFaults } from '../../../controller/intake/fault-rates.ts';
 import { controllerMetrics } from '../../../controller/metrics.ts';
@@ -60,7 +61,7 @@ export function rigOf(ask: PollerOptions['ask'], settings: object = {}): Rig {
       openPoller({
         name: 'kernel',
         settings: parsed,
-        nodes: { nodeLabel, isNode: (name) => name.startsWith('gpu-'), trusted: true },
+        resultOf: (line) => resultOf(line, { nodeLabel, isNode: (name) => name.startsWith('gpu-'), trusted: true }),
         ask,
         cursor: rig.stored === undefined ? undefined : parseCursor(rig.stored),
         save(cursor: Cursor) {

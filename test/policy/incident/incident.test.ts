@@ -344,3 +344,30 @@ describe('the nodes on which pods failed', () => {
     expect(faultsBehind([], [during])).toEqual([]);
   });
 });
+
+describe('a line of a log that a query selects', () => {
+  const line = podFault({ source: 'pod-log', code: 'pod-log/nccl', message: 'a line of llm-worker-2' });
+
+  it('is only reported, where the query asks for no restart', () => {
+    expect(decideIncident(facts({ faults: [line] }), settings())).toMatchObject({
+      kind: 'nothing',
+      dismissed: [{ id: line.id, notify: 'line', because: 'a line of llm-worker-2' }],
+    });
+  });
+
+  it('waits for a fault that explains it, and opens an incident, where it does', () => {
+    const asks = { ...line, action: 'restart-app' } as const;
+    expect(decideIncident(facts({ faults: [asks] }), settings())).toMatchObject({ kind: 'wait', dismissed: [] });
+    const later = facts({ faults: [asks], since: now - 60_000 });
+    expect(decideIncident(later, settings())).toMatchObject({ kind: 'open', dismissed: [] });
+  });
+
+  it('is nothing where training has moved on since, or the pod is of an earlier attempt', () => {
+    const asks = { ...line, action: 'restart-app' } as const;
+    for (const more of [
+      { attemptStartedAt: '2026-11-21T08:00:00Z' },
+      { progress: { step: 7, at: '2026-11-21T08:00:00Z' } },
+    ])
+      expect(decideIncident(facts({ faults: [asks], ...more }), settings())).toMatchObject({ kind: 'nothing' });
+  });
+});
