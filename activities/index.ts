@@ -21,6 +21,7 @@ import { recordActivities } from './records.ts';
 import { permitActivities } from './remedy/permit.ts';
 import { recallActivities } from './remedy/recall.ts';
 import { reservationActivities } from './node/reservations.ts';
+import { waveActivities } from './recovery/join-wave.ts';
 import { remedyActivities } from './remedy/index.ts';
 
 export type { Dependencies } from './dependencies.ts';
@@ -37,6 +38,7 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...attemptActivities(dependencies),
     ...checkpointActivities(dependencies),
     ...capacityActivities(dependencies),
+    ...waveActivities(dependencies),
     ...clusterActivities(dependencies),
     ...reservationActivities(dependencies),
     ...recordActivities(dependencies),

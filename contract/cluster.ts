@@ -78,7 +78,7 @@ export interface Storm {
   /** No repair begins before. */
   readonly until: number;
   /** Repairs in a row that helped. */
-  readonly level: number;
+  readonly helped: number;
 }
 
 /** Every limit holds at once. */
@@ -120,6 +120,34 @@ export interface PermitRequest {
 }
 export type PermitAnswer = { readonly granted: true } | { readonly granted: false; readonly because: string };
 
+/** How many pods may be stopped at once by recoveries of several nodes with one cause. */
+export interface WaveRule {
+  readonly pods: number;
+  readonly everyMs: number;
+}
+
+/** Update `joinWave`: asking again in the same wave gives the same answer. */
+export interface WaveRequest {
+  /** Id of the recovery's workflow. */
+  readonly recovery: string;
+  /** Those to be stopped. */
+  readonly pods: number;
+  /** Of its pods, as Kubernetes has it: higher comes first. */
+  readonly priority: number;
+  readonly rule: WaveRule;
+}
+export type WaveAnswer =
+  | { readonly granted: true; readonly wave: number }
+  | { readonly granted: false; readonly because: string; readonly lookAgainMs: number };
+
+/** Recoveries that began together. `since`: milliseconds since the epoch. */
+export interface Wave {
+  readonly number: number;
+  readonly since: number;
+  readonly pods: number;
+  readonly recoveries: number;
+}
+
 /** Signal `repairEnded`. */
 export interface RepairEnded {
   readonly remedy: string;
@@ -143,6 +171,10 @@ export interface ClusterStatus {
   readonly reservations: readonly Reservation[];
   readonly repairs: readonly Repair[];
   readonly storms: readonly Storm[];
+  /** The last waves of recoveries, oldest first. */
+  readonly waves: readonly Wave[];
+  /** Recoveries that wait for a wave, first to begin first. */
+  readonly waitingForWave: readonly string[];
   readonly paused?: Paused;
   /** Why the last pause or resume is not yet stored outside of Temporal. */
   readonly unstored?: string;

@@ -13,7 +13,7 @@ const options = new Command('demo')
   .addOption(
     new Option(
       '--story <story>',
-      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less; silent-job: a job that reports no progress hangs, and its logs show it; node-life: the broken node is repaired by hooks, tested, and returns; real-trainer: see --real',
+      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less; silent-job: a job that reports no progress hangs, and its logs show it; node-life: the broken node is repaired by hooks, tested, and returns; storm: twelve nodes of one rack break with one cause; real-trainer: see --real',
     )
       .choices(Object.keys(stories))
       .default('broken-gpu' satisfies DemoScenarioName),
@@ -30,7 +30,7 @@ const options = new Command('demo')
   .option('--output <form>', 'text or json', 'text')
   .option(
     '--nodes <number>',
-    'GPU nodes, simulated or, with --real, real (default: 8, slow-node 18, shrink 4, real-trainer 3)',
+    'GPU nodes, simulated or, with --real, real (default: 8, slow-node 18, shrink 4, storm 24, real-trainer 3)',
   )
   .parse()
   .opts<{ story: DemoScenarioName; once?: true; output: string; nodes?: string }>();

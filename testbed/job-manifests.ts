@@ -19,6 +19,8 @@ export interface JobOptions {
   readonly initContainers?: readonly string[];
   /** Init containers that keep running beside the others. */
   readonly sidecars?: readonly string[];
+  /** Of its pods. */
+  readonly priorityClass?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly tolerations?: readonly V1Toleration[];
   readonly suspend?: boolean;
@@ -175,6 +177,7 @@ export function podTemplate(
       terminationGracePeriodSeconds: Math.max(30, Math.ceil(terminationSeconds ?? 0)),
       ...(options.tolerations ? { tolerations: [...options.tolerations] } : {}),
       ...(options.nodeSelector ? { nodeSelector: { ...options.nodeSelector } } : {}),
+      ...(options.priorityClass === undefined ? {} : { priorityClassName: options.priorityClass }),
       ...(before.length > 0 ? { initContainers: before } : {}),
       containers: [{ name: container, image, resources }],
     },

@@ -5,6 +5,7 @@ import { realTrainer } from './real-trainer.ts';
 import { shrink } from './shrink.ts';
 import { silentJob } from './silent-job.ts';
 import { slowNode } from './slow-node.ts';
+import { storm } from './storm.ts';
 import type { Story } from './story.ts';
 
 /** The demos of `npm run demo`. */
@@ -15,6 +16,7 @@ export const stories = {
   shrink,
   'silent-job': silentJob,
   'node-life': nodeLife,
+  storm,
   'real-trainer': realTrainer,
 } as const satisfies Record<string, Story>;
 export type DemoScenarioName = keyof typeof stories;

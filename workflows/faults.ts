@@ -136,7 +136,10 @@ const checks = {
   ),
   quarantine: absentOr(
     (quarantine) =>
-      isObject(quarantine) && isOneOf(quarantineStates, quarantine['state']) && isString(quarantine['because']),
+      isObject(quarantine) &&
+      isOneOf(quarantineStates, quarantine['state']) &&
+      isString(quarantine['because']) &&
+      absentOr((storm) => isText(storm, most.storm))(quarantine['storm']),
   ),
   job: absentOr((job) => isText(job, most.identifier)),
   namespace: absentOr((namespace) => isText(namespace, most.namespace)),

@@ -155,6 +155,7 @@ const table = {
   verifyProgress: watch,
   awaitCheckpoint: watch,
   observeCapacity: shared,
+  joinWave: optional,
   takeStandbyNodes: optional,
   resizeJob: optional,
   askProcesses: optional,

@@ -99,6 +99,10 @@ function answersOf(
       // Standby nodes that were taken count from then on.
       return standbyTaken ? { ...found, fit: Math.max(found.fit, found.fitWithStandby) } : found;
     },
+    joinWave: async () => {
+      assume('this recovery fits into the present wave');
+      return { granted: true, wave: 1 };
+    },
     takeStandbyNodes: async ({ nodes }) => {
       assume('the standby nodes are free until they are taken');
       standbyTaken = true;

@@ -36,7 +36,13 @@ export const faultFields = {
   kernelUs: z.int().min(0).exactOptional(),
   untrusted: z.literal(true).exactOptional(),
   pod: z.strictObject({ name: filled(most.name), uid: filled(most.identifier), createdAt: time }).exactOptional(),
-  quarantine: z.strictObject({ state: z.enum(quarantineStates), because: text(most.message) }).exactOptional(),
+  quarantine: z
+    .strictObject({
+      state: z.enum(quarantineStates),
+      because: text(most.message),
+      storm: filled(most.storm).exactOptional(),
+    })
+    .exactOptional(),
   job: filled(most.identifier).exactOptional(),
   namespace: filled(most.namespace).exactOptional(),
   unobservable: text(most.message).exactOptional(),

@@ -33,6 +33,8 @@ export interface FaultyPod {
 export interface QuarantineStatus {
   readonly state: (typeof quarantineStates)[number];
   readonly because: string;
+  /** Id of the open storm that the quarantine belongs to. */
+  readonly storm?: string;
 }
 
 export const quarantineStates = ['quarantined', 'held', 'observed', 'released', 'not-ready', 'in-service'] as const;
@@ -129,5 +131,6 @@ export const faultLimits = {
   witnesses: 5,
   witness: 200,
   suspects: 5,
+  storm: 400,
   perSignal: 100,
 } as const;

@@ -1,5 +1,6 @@
 /** What is decided together with a stop: approval, checkpoint, capacity and restart level. */
 
+import type { WaveRule } from '../cluster.ts';
 import type { CapacityChoice, RestartLevel } from '../job/job-overrides.ts';
 import type { JobRef } from '../job/jobs.ts';
 import type { AskedRestart } from '../progress/restart.ts';
@@ -20,6 +21,8 @@ export interface RecoveryPlan {
   readonly checkpoint: CheckpointPlan;
   /** Missing where capacity is not checked. */
   readonly capacity?: CapacityPlan;
+  /** Where several nodes have one cause: the recovery begins in a wave of those that are caused by it. */
+  readonly wave?: WavePlan;
   /** Priority class for the pods of the next attempt. */
   readonly priorityClass?: string;
   /** Overrides of the job that are not applied, a sentence each. */
@@ -87,6 +90,13 @@ export interface CapacityPlan {
   readonly least: number;
   /** Allowed sizes, largest first; missing: all; empty: only the present one. */
   readonly allowedSizes?: readonly number[];
+}
+
+export interface WavePlan {
+  readonly rule: WaveRule;
+  /** Longest wait: after that the recovery begins outside of the waves. */
+  readonly withinMs: number;
+  readonly because: string;
 }
 
 /** Request to ask the processes of a job to restart training in place. */

@@ -113,6 +113,17 @@ const capacity = z
   .prefault({})
   .describe('Capacity for the next attempt');
 
+const waves = z
+  .strictObject({
+    pods: z.int().min(1).default(500).describe('Pods that may be stopped together; a larger job has a wave of its own'),
+    every: duration('1m').describe('How long after one wave the next begins'),
+    most: duration('15m').describe('Longest wait of one recovery: it begins then, whatever the others do'),
+  })
+  .prefault({})
+  .describe(
+    'Recoveries of [several nodes with one cause](../judgement.md#several-nodes-with-one-cause) begin in waves: the higher priority class first, then the larger job',
+  );
+
 const levels = z
   .strictObject({
     first: z
@@ -175,6 +186,7 @@ export const recoverySettings = z
     approval,
     checkpoint,
     capacity,
+    waves,
     levels,
     hang,
     jobMay,

@@ -4,7 +4,15 @@
  * Every effect is idempotent. Errors follow `errors.ts`.
  */
 
-import type { ClusterSeen, StoredPause, PreflightScope, ReserveAnswer, Reservation } from '../cluster.ts';
+import type {
+  ClusterSeen,
+  StoredPause,
+  PreflightScope,
+  ReserveAnswer,
+  Reservation,
+  WaveAnswer,
+  WaveRule,
+} from '../cluster.ts';
 import type { Evidence, EvidenceRequest } from '../recovery/evidence.ts';
 import type { Fault } from '../faults/faults.ts';
 import type { EventReason } from '../ids.ts';
@@ -248,6 +256,14 @@ export interface Activities {
   awaitCheckpoint(request: CheckpointRequest): Promise<CheckpointResult>;
   /** Checks capacity. `pods`: UIDs of those to be stopped; without it, all of the job. */
   observeCapacity(request: { readonly job: JobRef; readonly pods?: readonly string[] }): Promise<CapacityFacts>;
+  /** Asks whether this recovery may begin in the present wave of those with one cause. `pod`: one of its pods, which has the priority of all. */
+  joinWave(request: {
+    readonly incident: string;
+    readonly job: JobRef;
+    readonly pod?: string;
+    readonly pods: number;
+    readonly rule: WaveRule;
+  }): Promise<WaveAnswer>;
   /** Makes standby nodes schedulable; a node that is no longer one is left out. */
   takeStandbyNodes(request: {
     readonly incident: string;

@@ -74,6 +74,7 @@ export const activityArguments = {
   verifyProgress: incidentOfJob,
   awaitCheckpoint: incidentOfJob,
   observeCapacity: z.looseObject({ job: jobRef, pods: z.array(uid).optional() }),
+  joinWave: z.looseObject({ incident: id, job: jobRef, pod: name.optional() }),
   takeStandbyNodes: z.looseObject({ incident: id, nodes: z.array(name) }),
   resizeJob: incidentOfJob,
   askProcesses: z.looseObject({ incident: id, job: jobRef, attempt }),

@@ -50,6 +50,7 @@ export const updates = {
   release: 'release',
   reserve: 'reserve',
   permitRepair: 'permitRepair',
+  joinWave: 'joinWave',
   pause: 'pause',
   resume: 'resume',
   approve: 'approve',

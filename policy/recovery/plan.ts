@@ -9,6 +9,7 @@ import type {
   RecoveryLevel,
   RecoveryPlan,
   Severity,
+  WavePlan,
 } from '../../contract/recovery/plan.ts';
 import { podCount, type RecoveryFacts } from '../../contract/recovery/recovery.ts';
 import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
@@ -46,6 +47,7 @@ export function planStop(
   const inProcess = tryProcesses(planning);
   const approval = askFirst(planning);
   const capacity = capacityPlanFor(planning);
+  const wave = waveFor(planning);
   return {
     plan: {
       severity,
@@ -54,6 +56,7 @@ export function planStop(
       ...(approval && { approval }),
       checkpoint: saveFirst(planning),
       ...(capacity && { capacity }),
+      ...(wave && { wave }),
       ...(settings.capacity.priorityClass !== undefined && { priorityClass: settings.capacity.priorityClass }),
       ignored: policy.ignored,
     },
@@ -178,5 +181,16 @@ function capacityPlanFor({ facts, job, policy, settings, severity }: Planning): 
     choice: isOrdered ? 'restart' : severity === 'dead' ? policy.dead : policy.short,
     least,
     ...(allowedSizes && { allowedSizes }),
+  };
+}
+
+/** What a person requested begins at once. */
+function waveFor({ facts, settings: { waves } }: Planning): WavePlan | undefined {
+  const storm = facts.fresh.map(({ quarantine }) => quarantine?.storm).find((one) => one !== undefined);
+  if (storm === undefined || facts.asked) return undefined;
+  return {
+    rule: { pods: waves.pods, everyMs: waves.every },
+    withinMs: waves.most,
+    because: `several nodes have one cause (${storm}): their jobs restart in waves of ${waves.pods} pods`,
   };
 }

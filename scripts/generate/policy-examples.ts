@@ -69,6 +69,10 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'capacity.standbyTaint': ['example.com/reserve', 'nodes with this taint are standby nodes'],
   'capacity.priorityClass': ['recovered', 'the pods of a job that was suspended and let go on have this class'],
 
+  'waves.pods': ['128', 'after a rack has failed, jobs of at most 128 pods together are stopped at once'],
+  'waves.every': ['3m', 'the next of them begin three minutes later'],
+  'waves.most': ['30m', 'a job that has waited for half an hour is stopped, whatever the others do'],
+
   'levels.first': ['pod', 'the broken pods alone are restarted first, where the kind of job allows it'],
   'levels.process': ['90s', 'processes have 90 s to pass the last step by themselves'],
   'levels.pod': ['3m', 'when the broken pods do not run again in 3 min, the whole job is restarted'],

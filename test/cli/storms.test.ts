@@ -31,7 +31,7 @@ const storm: Storm = {
   nodes: ['gpu-1', 'gpu-2'],
   quietMs: 600_000,
   until: Date.parse(at(20)),
-  level: 0,
+  helped: 0,
 };
 
 describe('incidents of several nodes', () => {

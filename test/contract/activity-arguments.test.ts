@@ -35,6 +35,7 @@ const honest: Readonly<Partial<Record<keyof Activities, object>>> = {
   verifyProgress: { incident, job },
   awaitCheckpoint: { incident, job },
   observeCapacity: { job, pods: [podUid] },
+  joinWave: { incident, job, pod: 'llm-worker-0', pods: 4, rule: { pods: 500, everyMs: 60_000 } },
   takeStandbyNodes: { incident, nodes: ['gpu-3'] },
   resizeJob: { incident, job, pods: 3 },
   askProcesses: { incident, job, attempt: 1, reason: 'x', askedAt: 't', deadline: 't' },

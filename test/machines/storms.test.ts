@@ -39,7 +39,7 @@ describe('nodes with one cause', () => {
         nodes: ['a', 'b', 'c'],
         quietMs: 10 * minute,
         until: start + 10 * minute,
-        level: 0,
+        helped: 0,
       },
     ]);
   });
@@ -114,16 +114,18 @@ describe('repairs of nodes with one cause', () => {
     const second = withRepairEnded(storm, 'a', 'cured', quiet);
     expect(whyStorm(second, 'b', [repair('c')], quiet)).toBeUndefined();
     expect(whyStorm(second, 'b', [repair('c'), repair('a')], quiet)).toContain('2 of them');
-    const third = withRepairEnded(second, 'b', 'cured', quiet);
-    expect(third.open[0]?.level).toBe(2);
-    expect(withRepairEnded(third, 'c', 'cured', quiet).open).toEqual([]);
+    const third = ['b', 'c'].reduce((storms, node) => withRepairEnded(storms, node, 'cured', quiet), second);
+    expect(whyStorm(third, 'a', [repair('b'), repair('c'), repair('a')], quiet)).toBeUndefined();
+    const last = ['a', 'b', 'c'].reduce((storms, node) => withRepairEnded(storms, node, 'cured', quiet), third);
+    expect(last.open[0]?.helped).toBe(6);
+    expect(withRepairEnded(last, 'c', 'cured', quiet).open).toEqual([]);
   });
 
   it.each(['exhausted', 'retired', undefined])('wait once more after one that ended as %s', (outcome) => {
     const second = withRepairEnded(storm, 'a', 'cured', quiet);
     const failed = withRepairEnded(second, 'b', outcome, quiet + minute);
     expect(whyStorm(failed, 'c', [], quiet + 10 * minute)).toContain('repairs begin at');
-    expect(failed.open[0]?.level).toBe(0);
+    expect(failed.open[0]?.helped).toBe(0);
     expect(withRepairEnded(second, 'b', 'cancelled', quiet)).toEqual(second);
   });
 
@@ -133,7 +135,7 @@ describe('repairs of nodes with one cause', () => {
     expect(withReturned(storm, new Set(), quiet).open).toEqual([]);
   });
 
-  it('never run in a greater number than the level allows, and what is kept is bounded, in any order of events', () => {
+  it('never run in a greater number than those that helped allow, and what is kept is bounded, in any order of events', () => {
     const node = fc.nat(30).map((number) => `n${number}`);
     const event = fc.oneof(
       fc.record({ kind: fc.constant('seen' as const), node, rack: fc.nat(2), cause: fc.nat(2) }),
@@ -159,9 +161,11 @@ describe('repairs of nodes with one cause', () => {
             const others = [...running.values()];
             if (whyStorm(storms, one.node, others, now) !== undefined) continue;
             running.set(one.node, repair(one.node));
-            for (const { nodes, until, level } of storms.open.filter((storm) => storm.nodes.includes(one.node))) {
+            for (const { nodes, until, helped } of storms.open.filter((storm) => storm.nodes.includes(one.node))) {
               expect(now).toBeGreaterThanOrEqual(until);
-              expect(others.filter((other) => nodes.includes(other.node)).length).toBeLessThan([1, 2, 4][level] ?? 0);
+              expect(others.filter((other) => nodes.includes(other.node)).length).toBeLessThan(
+                [1, 2, 2, 4, 4, 4, 4][helped] ?? 0,
+              );
             }
           }
           expect(storms.open.length).toBeLessThanOrEqual(20);

@@ -9,6 +9,8 @@ import type {
   PermitRequest,
   ReserveAnswer,
   ReserveRequest,
+  WaveAnswer,
+  WaveRequest,
 } from '../../contract/cluster.ts';
 import { reserveLimit, stormRule } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
@@ -108,6 +110,29 @@ describe('the workflow of a cluster', () => {
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'done' }] });
     expect(await permit('b')).toEqual({ granted: true });
     expect((await status()).repairs).toMatchObject([{ remedy: 'remedy/b/x', node: 'b' }]);
+    rig.replayAtEnd(handle.workflowId);
+  });
+
+  it('lets recoveries with one cause begin in waves, and shows who waits', async () => {
+    const ask = (recovery: string, pods: number, priority = 0) =>
+      handle.executeUpdate<WaveAnswer, [WaveRequest]>('joinWave', {
+        args: [{ recovery, pods, priority, rule: { pods: 10, everyMs: 1500 } }],
+      });
+    expect(await ask('a', 6)).toEqual({ granted: true, wave: 1 });
+    expect(await ask('a', 6)).toEqual({ granted: true, wave: 1 });
+    const refused = await ask('b', 6);
+    expect(refused).toMatchObject({ granted: false, because: expect.stringContaining('wave 1') });
+    await ask('important', 6, 1000);
+    expect(await status()).toMatchObject({
+      waves: [{ number: 1, pods: 6, recoveries: 1 }],
+      waitingForWave: ['important', 'b'],
+    });
+    await sleep(refused.granted ? 0 : refused.lookAgainMs);
+    expect(await ask('b', 6)).toMatchObject({ granted: false });
+    expect(await ask('important', 6, 1000)).toEqual({ granted: true, wave: 2 });
+    await expect(
+      handle.executeUpdate('joinWave', { args: [{ recovery: 'c', pods: 'many', priority: 0, rule: {} }] }),
+    ).rejects.toMatchObject({ cause: { message: expect.stringContaining('are needed') } });
     rig.replayAtEnd(handle.workflowId);
   });
 

@@ -111,6 +111,46 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
+  it('a recovery of one of several nodes with one cause waits for its wave, and trains on meanwhile', async () => {
+    set({ checkpoint: { strategy: 'none' }, waves: { pods: 7 } });
+    trains(jobRig);
+    jobRig.cluster.wave = { granted: false, because: '3 recoveries come before this one', lookAgainMs: 200 };
+    const handle = await jobRig.start();
+    const fault = jobRig.cluster.quarantined(degrading());
+    const quarantine = { state: 'quarantined', because: 'x', ...fault.quarantine, storm: 'storm/xid-79/rack=r7' };
+    await handle.signal('faultsObserved', { faults: [{ ...fault, quarantine }] });
+    const recovery = await recovering(jobRig, handle, 'held');
+    const { because, until } = await recovery.query<RecoveryStatus>('status');
+    expect([because, until]).toEqual([
+      'waits for a wave: 3 recoveries come before this one',
+      expect.stringMatching(/^\d{4}-/),
+    ]);
+    expect(jobRig.cluster.stopped).toEqual([]);
+    jobRig.cluster.wave = { granted: true, wave: 4 };
+    await ends(jobRig, handle, 'recovered');
+    const [record] = jobRig.cluster.records;
+    expect(record?.timeline.map(({ what }) => what)).toEqual(
+      expect.arrayContaining(['waits for a wave', 'begins in wave 4']),
+    );
+    expect(jobRig.cluster.wavesAsked.at(-1)).toMatchObject({ pods: 4, rule: { pods: 7, everyMs: 60_000 } });
+    await jobRig.ended(handle);
+  });
+
+  it('a recovery that has waited too long for its wave begins, and says so', async () => {
+    set({ checkpoint: { strategy: 'none' }, waves: { most: '1s' } });
+    trains(jobRig);
+    jobRig.cluster.wave = { granted: false, because: 'others come before this one', lookAgainMs: 60_000 };
+    const handle = await jobRig.start();
+    const fault = jobRig.cluster.quarantined(degrading());
+    const quarantine = { state: 'quarantined', because: 'x', ...fault.quarantine, storm: 'storm/xid-79/rack=r7' };
+    await handle.signal('faultsObserved', { faults: [{ ...fault, quarantine }] });
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.records[0]?.timeline).toContainEqual(
+      expect.objectContaining({ what: 'begins outside of the waves', because: 'it has waited for 1s' }),
+    );
+    await jobRig.ended(handle);
+  });
+
   it('nothing is stopped while there is no capacity, and it goes on when there is', async () => {
     set({ checkpoint: { strategy: 'none' } });
     trains(jobRig);

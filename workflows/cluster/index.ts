@@ -10,6 +10,8 @@ import type {
   ReserveRequest,
   Returned,
   Storm,
+  WaveAnswer,
+  WaveRequest,
   WaitingWorkflow,
 } from '../../contract/cluster.ts';
 import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
@@ -25,6 +27,7 @@ import { count, notifyWaiting, storePause } from './effects.ts';
 import { type ClusterState, firstState, permitRepair, reserve } from './state.ts';
 import { attributesOf, detailsOf, statusOf } from './status.ts';
 import { stormMessage } from './storms.ts';
+import { joinWave } from './waves.ts';
 import { type ClusterEvent, clusterTransitions } from './transitions.ts';
 
 /** State that a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends by itself; callers start it when it does not run. */
@@ -87,6 +90,12 @@ export async function cluster({
         if (!isPermitRequest(request)) throw new Error('`remedy`, `node` and `most` are needed');
       },
     });
+    setHandler(defineUpdate<WaveAnswer, [WaveRequest]>(updates.joinWave), takeWave, {
+      description: 'Asks whether a recovery may begin in the present wave',
+      validator: (request) => {
+        if (!isWaveRequest(request)) throw new Error('`recovery`, `pods`, `priority` and `rule` are needed');
+      },
+    });
     setHandler(defineUpdate<Paused, [OperatorRequest]>(updates.pause), takePause, {
       description: 'Stops every quarantine and stop that has not begun',
       validator: validateOperatorRequest,
@@ -131,6 +140,12 @@ export async function cluster({
     return answer;
   }
 
+  function takeWave(request: WaveRequest): WaveAnswer {
+    const { answer, waves } = joinWave(machine.state.waves, request, now());
+    dispatch({ kind: 'waveJoined', waves });
+    return answer;
+  }
+
   function takePause(request: OperatorRequest): Paused {
     const at = now();
     dispatch({ kind: 'pauseRequested', request, at });
@@ -159,6 +174,12 @@ const isPermitRequest = (request: unknown): request is PermitRequest =>
   isObject(request) &&
   typeof request['most'] === 'number' &&
   ['remedy', 'node'].every((key) => textOf(request[key]) !== undefined);
+
+const isWaveRequest = (request: unknown): request is WaveRequest =>
+  isObject(request) &&
+  textOf(request['recovery']) !== undefined &&
+  isObject(request['rule']) &&
+  [request['pods'], request['priority'], request['rule']['pods'], request['rule']['everyMs']].every(Number.isFinite);
 
 const isReserveRequest = (request: unknown): request is ReserveRequest =>
   isObject(request) &&

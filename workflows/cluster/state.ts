@@ -10,6 +10,7 @@ import type {
   StoredPause,
 } from '../../contract/cluster.ts';
 import { noStorms, stormOf, type Storms, whyStorm, withQuarantines } from './storms.ts';
+import { noWaves, type Waves } from './waves.ts';
 
 /**
  * `counting`: the nodes that were out before this run are not known yet, and a limit would begin from zero. `open`: reservations are granted up
@@ -24,6 +25,7 @@ export interface ClusterData {
   /** Nodes under repair, by id of the remedy. */
   readonly repairs: Readonly<Record<string, Repair>>;
   readonly storms: Storms;
+  readonly waves: Waves;
   /** Ids of workflows that were refused and wait for a change, in the order of their requests. */
   readonly waiting: readonly string[];
   /** Something changed since they were notified: a refusal may no longer hold. */
@@ -45,6 +47,7 @@ export const firstState = (now: number): ClusterState => ({
   reservations: {},
   repairs: {},
   storms: noStorms,
+  waves: noWaves,
   waiting: [],
   changed: false,
   pauseKnown: false,

@@ -6,13 +6,15 @@ import type { ClusterState } from './state.ts';
 
 export const statusOf = (
   clusterUid: string,
-  { phase, reservations, repairs, storms, paused, unstored, waiting }: ClusterState,
+  { phase, reservations, repairs, storms, waves, paused, unstored, waiting }: ClusterState,
 ): ClusterStatus => ({
   clusterUid,
   phase,
   reservations: Object.values(reservations),
   repairs: Object.values(repairs),
   storms: storms.open,
+  waves: waves.begun,
+  waitingForWave: waves.waiting.map(({ recovery }) => recovery),
   waiting,
   ...(paused && { paused }),
   ...(unstored && { unstored: unstored.because }),
@@ -27,7 +29,7 @@ export const attributesOf = ({ phase, paused, reservations }: ClusterState): Att
 
 export function detailsOf(
   clusterUid: string,
-  { phase, paused, reservations, repairs, storms, waiting, unstored }: ClusterState,
+  { phase, paused, reservations, repairs, storms, waves, waiting, unstored }: ClusterState,
 ): Details {
   const out = Object.values(reservations).map(
     ({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`,
@@ -44,6 +46,14 @@ export function detailsOf(
           .toSorted()
           .join(', '),
       ],
+      [
+        'waves of recoveries',
+        waves.begun
+          .slice(-5)
+          .map((wave) => `${wave.number} at ${iso(wave.since)}: ${wave.recoveries} recoveries, ${wave.pods} pods`)
+          .join('; '),
+      ],
+      ['waiting for a wave', waves.waiting.map(({ recovery, pods }) => `${recovery} (${pods})`).join(', ')],
       ['waiting for a change', waiting.toSorted().join(', ') || 'none'],
       ['not yet stored outside of Temporal', unstored?.because],
       ['cluster', clusterUid],

@@ -22,8 +22,8 @@ interface RecentQuarantine {
 /** Bounds; without the oldest. */
 const most = { recent: 1000, open: 20, nodes: 1000 } as const;
 
-/** Repairs of nodes of a storm that may run at once, one after the other; a storm whose last of these succeeded is over. */
-const levels = [1, 2, 4] as const;
+/** Repairs of nodes of a storm that may run at once: as many have to help before the next number. A storm of which all helped is over. */
+const together = [1, 2, 4] as const;
 
 export const noStorms: Storms = { recent: [], open: [] };
 
@@ -75,7 +75,7 @@ function withStorm(
     storm.cause === cause && (storm.place === place || nodes.every((node) => storm.nodes.includes(node)));
   if (nodes.length < least || open.some(isKnown)) return open;
   const id = stormId(cause, place, now);
-  return [...open, { id, cause, place, since: now, nodes, quietMs, until: now + quietMs, level: 0 }];
+  return [...open, { id, cause, place, since: now, nodes, quietMs, until: now + quietMs, helped: 0 }];
 }
 
 /** A label's prefix is left out where the id would be long: its name and value have 63 characters each. */
@@ -93,7 +93,7 @@ const withNode = (storm: Storm, node: string, until: number): Storm => ({
   ...storm,
   nodes: storm.nodes.includes(node) ? storm.nodes : [...storm.nodes, node].slice(-most.nodes),
   until,
-  level: 0,
+  helped: 0,
 });
 
 const placeOf = ({ nodes, place, cause }: Storm): string => `${nodes.length} nodes of ${place} with ${cause}`;
@@ -112,7 +112,15 @@ export function whyStorm({ open }: Storms, node: string, others: readonly Repair
   return undefined;
 }
 
-export const mayRun = ({ level }: Storm): number => levels[level] ?? Infinity;
+/** How many of its nodes may be under repair at once. */
+export function mayRun({ helped }: Pick<Storm, 'helped'>): number {
+  let left = helped;
+  for (const size of together) {
+    if (left < size) return size;
+    left -= size;
+  }
+  return Infinity;
+}
 
 /** A repair that helped lets more of them begin; one that did not lets all wait once more. `outcome`: missing where its workflow was lost. */
 export function withRepairEnded(storms: Storms, node: string, outcome: string | undefined, now: number): Storms {
@@ -120,9 +128,9 @@ export function withRepairEnded(storms: Storms, node: string, outcome: string | 
   if (outcome === 'cancelled') return storms;
   const open = storms.open.flatMap((storm) => {
     if (!storm.nodes.includes(node)) return [storm];
-    if (outcome !== 'cured') return [{ ...storm, level: 0, until: now + storm.quietMs }];
-    const level = storm.level + 1;
-    return level < levels.length ? [{ ...storm, level }] : [];
+    if (outcome !== 'cured') return [{ ...storm, helped: 0, until: now + storm.quietMs }];
+    const after = { ...storm, helped: storm.helped + 1 };
+    return mayRun(after) === Infinity ? [] : [after];
   });
   return { ...storms, open };
 }

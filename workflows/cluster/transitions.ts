@@ -10,6 +10,8 @@ export type ClusterEvent =
   | { readonly kind: 'counted'; readonly seen: ClusterSeen }
   /** Reservations were granted: all that hold now. */
   | ({ readonly kind: 'reserved' } & Pick<ClusterData, 'reservations' | 'storms'>)
+  /** A recovery asked for its wave. */
+  | { readonly kind: 'waveJoined'; readonly waves: ClusterData['waves'] }
   /** Remedies may act: all that may now. */
   | { readonly kind: 'repairsPermitted'; readonly repairs: ClusterData['repairs'] }
   | {
@@ -54,6 +56,7 @@ const always = {
       return { ...state, repairs, storms, changed: true };
     },
   },
+  waveJoined: { to: [], next: (state, { waves }) => ({ ...state, waves }) },
   waitRequested: {
     to: [],
     next: (state, { workflowId }) =>

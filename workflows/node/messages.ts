@@ -30,16 +30,21 @@ interface About {
 const most = { faultsPerSignal: 100, because: 300 } as const;
 
 /** None without faults: jobs learn the state of a node only with its faults. */
-export const toJobs = (faults: readonly Fault[], state: QuarantineStatus['state'], why: string): Message[] =>
-  faults.length === 0 ? [] : [{ to: 'jobs', state, faults: withNodeState(faults, state, why) }];
+export const toJobs = (
+  faults: readonly Fault[],
+  state: QuarantineStatus['state'],
+  why: string,
+  storm?: string,
+): Message[] => (faults.length === 0 ? [] : [{ to: 'jobs', state, faults: withNodeState(faults, state, why, storm) }]);
 
 /** Faults as jobs receive them. */
 export function withNodeState(
   faults: readonly Fault[],
   state: QuarantineStatus['state'],
   why: string,
+  storm?: string,
 ): readonly Fault[] {
-  const quarantine = { state, because: why.slice(0, most.because) };
+  const quarantine = { state, because: why.slice(0, most.because), ...(storm !== undefined && { storm }) };
   return faults.slice(-most.faultsPerSignal).map((fault) => ({ ...fault, quarantine }));
 }
 

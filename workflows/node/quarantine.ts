@@ -114,7 +114,7 @@ export function refused(
     held.reported === refusal
       ? []
       : [
-          ...toJobs(held.asks ? [] : faults, 'held', refusal),
+          ...toJobs(held.asks ? [] : faults, 'held', refusal, held.storm),
           ...toPeople(data, 'Warning', 'quarantineHeld', {
             message: `${message}${partOf(held)}`,
             key: `${held.incident}/${refusal}`,
@@ -139,7 +139,7 @@ export function quarantined(data: NodeData, held: HeldQuarantine, taint: 'ours' 
       key: incident,
       storm: held.storm,
     }),
-    ...toJobs(asks ? [] : data.faults, 'quarantined', because),
+    ...toJobs(asks ? [] : data.faults, 'quarantined', because, held.storm),
     ...(data.view ? [toRecords(data, quarantine, data.view)] : []),
   );
   return beginRemedy(after, ladder, at);

@@ -11,6 +11,7 @@ export type RecoveryActivities = Pick<
   | 'captureEvidence'
   | 'awaitCheckpoint'
   | 'observeCapacity'
+  | 'joinWave'
   | 'takeStandbyNodes'
   | 'stopAttempt'
   | 'resizeJob'

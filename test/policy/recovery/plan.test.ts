@@ -57,6 +57,18 @@ describe('what comes before a stop', () => {
     });
   });
 
+  it('is a wave, where several nodes have one cause and no person asks for the recovery', () => {
+    const fresh = [kernelFault({ quarantine: { ...quarantined, storm: 'storm/xid-79/rack=r7' } })];
+    const waves = { pods: 64, every: '30s', most: '5m' };
+    expect(plan({ facts: { fresh }, settings: { waves } }).plan.wave).toEqual({
+      rule: { pods: 64, everyMs: 30_000 },
+      withinMs: 300_000,
+      because: 'several nodes have one cause (storm/xid-79/rack=r7): their jobs restart in waves of 64 pods',
+    });
+    expect(plan({ facts: { fresh, asked: true }, settings: { waves } }).plan.wave).toBeUndefined();
+    expect(plan({ settings: { waves } }).plan.wave).toBeUndefined();
+  });
+
   it.each<[string, number, string, object]>([
     ['waits no longer than until two minutes before', 10 * 60_000, 'fresh', { withinMs: 8 * 60_000 }],
     ['does not wait where no checkpoint comes before', 150_000, 'none', {}],

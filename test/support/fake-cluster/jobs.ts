@@ -17,6 +17,7 @@ type Names =
   | 'captureEvidence'
   | 'awaitCheckpoint'
   | 'observeCapacity'
+  | 'joinWave'
   | 'takeStandbyNodes'
   | 'resizeJob'
   | 'askProcesses'
@@ -90,6 +91,10 @@ export function jobActivities(cluster: FakeClusterState): Pick<Activities, Names
         sizes: { now: needed, least: 1 },
         ...cluster.capacity,
       };
+    },
+    joinWave: async (request) => {
+      cluster.wavesAsked.push(request);
+      return cluster.wave;
     },
     takeStandbyNodes: async ({ nodes }) => {
       cluster.standbyTaken.push(...nodes);

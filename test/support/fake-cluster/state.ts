@@ -1,5 +1,6 @@
 /** The state of a cluster in memory, and what a test may change while it runs. */
 
+import type { WaveAnswer } from '../../../contract/cluster.ts';
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { attemptInShort } from '../../../activities/recovery/attempt-in-short.ts';
@@ -110,6 +111,9 @@ export class FakeClusterState {
   capacity: Partial<CapacityFacts> | 'unseen' = {};
   resized: ResizeRequest[] = [];
   readonly standbyTaken: string[] = [];
+  /** What every recovery that asks for its wave is answered. */
+  wave: WaveAnswer = { granted: true, wave: 1 };
+  readonly wavesAsked: object[] = [];
   /** Called by every capacity lookup, before it returns. */
   beforeCapacityAnswer: () => Promise<void> = async () => undefined;
   /** How often the need-recovery label was removed. */

@@ -6,9 +6,10 @@ import { checkpoint } from './checkpoint.ts';
 import { evidence } from './evidence.ts';
 import { inProcess } from './in-process.ts';
 import { resize } from './resize.ts';
+import { wave } from './wave.ts';
 import type { CommonChange, Preparable, Step, StepRecord } from './step.ts';
 
-const registry = [inProcess, approve, evidence, checkpoint, capacity, resize] as const;
+const registry = [inProcess, approve, evidence, checkpoint, wave, capacity, resize] as const;
 
 type Steps = (typeof registry)[number];
 export type StepName = Steps['name'];
