@@ -129,9 +129,11 @@ function withoutDevelopment(tree: string): void {
   });
   edit(tree, 'package-lock.json', (text) => {
     const lock = JSON.parse(text) as { packages: Record<string, { dev?: true; devDependencies?: object }> };
-    const kept = Object.entries(lock.packages).filter(([, { dev }]) => dev !== true);
-    const packages = Object.fromEntries(kept.map(([name, { devDependencies: _, ...one }]) => [name, one]));
-    return JSON.stringify({ ...lock, packages });
+    const packages = Object.entries(lock.packages).flatMap(([name, one]) => {
+      const { devDependencies: _, ...kept } = one;
+      return one.dev === true ? [] : [[name, kept] as const];
+    });
+    return JSON.stringify({ ...lock, packages: Object.fromEntries(packages) });
   });
 }
 
